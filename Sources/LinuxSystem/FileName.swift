@@ -1,0 +1,39 @@
+/// Bytes that can be handed to the kernel as a name or a path: none of them NUL.
+///
+/// Linux names are bytes, not text: a `String` would rewrite what is not UTF-8.
+public struct FileName: Hashable, Sendable {
+  /// The bytes and the NUL that ends them, as C takes them.
+  package let cString: [CChar]
+
+  /// Takes bytes without their NUL; `EINVAL` when there is one among them.
+  public init(_ bytes: some Collection<UInt8>) throws(Errno) {
+    if bytes.contains(0) { throw .invalidArgument }
+    cString = bytes.map { CChar(bitPattern: $0) } + [0]
+  }
+
+  /// A name written in the source code or on a command line; it ends at a NUL, if it has one.
+  public init(_ text: String) {
+    cString = text.utf8.prefix { $0 != 0 }.map { CChar(bitPattern: $0) } + [0]
+  }
+
+  /// A name that C handed over, copied up to its NUL.
+  package init(copying pointer: UnsafePointer<CChar>) {
+    var length = 0
+    while pointer[length] != 0 { length += 1 }
+    cString = Array(UnsafeBufferPointer(start: pointer, count: length + 1))
+  }
+
+  /// The bytes, without the NUL.
+  public var bytes: [UInt8] { cString.dropLast().map { UInt8(bitPattern: $0) } }
+
+  /// How many bytes the name has.
+  public var count: Int { cString.count - 1 }
+
+  /// The name "", which with `AT_EMPTY_PATH` means the descriptor itself.
+  package static let empty = FileName("")
+}
+
+extension FileName: CustomStringConvertible {
+  /// What a person can read; bytes that are not UTF-8 show as U+FFFD.
+  public var description: String { String(decoding: bytes, as: UTF8.self) }
+}
