@@ -80,6 +80,17 @@ static inline int clinux_fs_uuid(int descriptor, struct clinux_fs_uuid *uuid) {
   return ioctl(descriptor, _IOR(0x15, 0, struct { uint8_t len; uint8_t uuid[16]; }), uuid);
 }
 
+/// The first version of XFS's description of itself, 112 bytes; of its fields we want one.
+struct clinux_xfs_geometry {
+  uint8_t sizes[64];
+  uint8_t uuid[16];
+  uint8_t rest[32];
+};
+
+static inline int clinux_xfs_geometry(int descriptor, struct clinux_xfs_geometry *geometry) {
+  return ioctl(descriptor, _IOR('X', 100, struct clinux_xfs_geometry), geometry);
+}
+
 // Credentials of the calling thread alone: glibc's functions change every thread of the process.
 
 static inline int clinux_thread_setresuid(unsigned int real, unsigned int effective,
