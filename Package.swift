@@ -46,5 +46,15 @@ let package = Package(
       swiftSettings: safe),
     .executableTarget(
       name: "sidecarfs", dependencies: ["Commands"], swiftSettings: safe),
+
+    .testTarget(
+      name: "AttributeModelTests", dependencies: ["AttributeModel", "LinuxSystem", "CLinux"],
+      cSettings: gnu, swiftSettings: common),
+    .testTarget(
+      name: "SQLiteTests", dependencies: ["SQLite", "LinuxSystem"], swiftSettings: common),
+    .testTarget(
+      name: "SidecarStoreTests",
+      dependencies: ["SidecarStore", "SQLite", "AttributeModel", "LinuxSystem", "CLinux"],
+      cSettings: gnu, swiftSettings: common),
   ]
 )

@@ -103,8 +103,8 @@ public struct AttributeSet: Hashable, Sendable {
     includingTrusted ? size : size - trustedSize
   }
 
-  /// The names as listxattr(2) hands them out: in the order of their bytes, as tmpfs does it, a NUL
-  /// after each. `trusted.*` is for callers with `CAP_SYS_ADMIN` alone.
+  /// The names as listxattr(2) hands them out, a NUL after each; in the order of their bytes,
+  /// although no file system promises any. `trusted.*` is for callers with `CAP_SYS_ADMIN` alone.
   public func nameList(includingTrusted: Bool) -> [UInt8] {
     var list: [UInt8] = []
     list.reserveCapacity(listSize(includingTrusted: includingTrusted))
