@@ -46,5 +46,13 @@ let package = Package(
       swiftSettings: safe),
     .executableTarget(
       name: "sidecarfs", dependencies: ["Commands"], swiftSettings: safe),
+
+    // Tests, one target for each of the above, and what they share.
+    .target(
+      name: "TestSupport", dependencies: ["CLinux", "LinuxSystem"], path: "Tests/TestSupport",
+      cSettings: gnu, swiftSettings: common),
+    .testTarget(
+      name: "MountTests", dependencies: ["TestSupport", "CLinux", "LinuxSystem", "sidecarfs"],
+      cSettings: gnu, swiftSettings: common),
   ]
 )
