@@ -94,5 +94,5 @@ extension ParityCase {
   /// Every case there is.
   static let all =
     attributeNames + attributeValues + attributeObjects + attributeLife + attributeUsers
-    + attributeSystem
+    + attributeSystem + opening + directories + renaming + names + status + users + data + sharing
 }

@@ -47,6 +47,11 @@ package func isolateThread() {
   }
 }
 
+/// Starts a thread that nobody waits for.
+package func detachedThread(_ body: @escaping @Sendable () -> Void) {
+  pthread_detach(startThread(body))
+}
+
 /// Starts a thread; join it or detach it.
 func startThread(_ body: @escaping @Sendable () -> Void) -> pthread_t {
   let box = Unmanaged.passRetained(Body(run: body))
