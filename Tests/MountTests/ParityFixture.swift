@@ -62,12 +62,15 @@ final class ParityFixture: Sendable {
     held = [daemons, below, sources, scratch]
   }
 
-  /// Makes the calls of a case in a fresh directory of a place.
+  /// Makes the calls of a case in a directory of a place, fresh unless an earlier case of the name
+  /// has said to `keep` it.
   ///
   /// Nil, with an issue recorded, when they do not come to an end.
-  func transcript(of parityCase: ParityCase, in place: Place) async throws -> [String]? {
+  func transcript(
+    of parityCase: ParityCase, in place: Place, keep: Bool = false
+  ) async throws -> [String]? {
     let directory = "\(place.path)/\(parityCase.directory)"
-    try check(["mkdir", "-m", "755", directory], timeout: .seconds(20))
+    try check(["mkdir", "-p", "-m", "755", directory], timeout: .seconds(20))
     let calls = Calls()
     let inTime = await onIsolatedThread(in: directory, within: .seconds(60)) {
       parityCase.body(calls)
@@ -77,7 +80,7 @@ final class ParityFixture: Sendable {
       Issue.record("\(parityCase.name) hangs in \(place.name) after \(last)")
       return nil
     }
-    removeTree(directory)
+    if !keep { removeTree(directory) }
     return calls.lines
   }
 
