@@ -52,6 +52,15 @@ let package = Package(
       name: "TestSupport", dependencies: ["CLinux", "LinuxSystem"], path: "Tests/TestSupport",
       cSettings: gnu, swiftSettings: common),
     .testTarget(
+      name: "AttributeModelTests", dependencies: ["AttributeModel", "LinuxSystem", "CLinux"],
+      cSettings: gnu, swiftSettings: common),
+    .testTarget(
+      name: "SQLiteTests", dependencies: ["SQLite", "LinuxSystem"], swiftSettings: common),
+    .testTarget(
+      name: "SidecarStoreTests",
+      dependencies: ["SidecarStore", "SQLite", "AttributeModel", "LinuxSystem", "CLinux"],
+      cSettings: gnu, swiftSettings: common),
+    .testTarget(
       name: "MountTests", dependencies: ["TestSupport", "CLinux", "LinuxSystem", "sidecarfs"],
       cSettings: gnu, swiftSettings: common),
   ]
