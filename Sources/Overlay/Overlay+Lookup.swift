@@ -66,7 +66,9 @@ extension Overlay {
 
   /// A name of an object is gone. When it was the last, the object is an orphan: dead as soon as
   /// nobody has it open, and its record with it.
-  func lostName(_ name: FileName, in parent: Inode, _ inode: Inode) {
+  func lostName(_ name: FileName, in parent: Inode, _ removed: Inode) {
+    // Since it was peeked at, the kernel may have come to know it.
+    let inode = nodes.find(removed.id) ?? removed
     do throws(Errno) {
       let isLast = try inode.file.status().links == 0
       if isLast { inode.state.withLock { $0.isOrphan = true } }

@@ -36,11 +36,19 @@ extension Overlay {
 
   /// An object was made: it starts without attributes, and what the store has under its key was
   /// another's.
+  ///
+  /// A handle's generation is new with each object. So when the store cannot be read, files can
+  /// still be made; with inode numbers alone they cannot.
   func startAnew(_ inode: Inode) throws(Errno) {
-    guard inode.volume.key != nil else { return }
+    guard let volume = inode.volume.key else { return }
     let key = try inode.key()
     try inode.state.withLock { (state) throws(Errno) in
-      if try store.record(of: key) != nil { try store.quarantine(key, because: .reusedKey) }
+      do throws(Errno) {
+        if try store.record(of: key) != nil { try store.quarantine(key, because: .reusedKey) }
+      } catch {
+        guard volume.kind == .handle else { throw error }
+        options.report("the store could not be asked about a new object: \(error)")
+      }
       state.record = InodeRecord()
     }
   }

@@ -45,7 +45,11 @@ extension Overlay {
     }
     hasMoved(moved, from: name, in: parent, to: newName, in: newParent)
     if flags.contains(.whiteout) {
-      try startAnew(peek(name, in: parent))
+      do throws(Errno) {
+        try startAnew(peek(name, in: parent))
+      } catch {
+        options.report("the store could not be asked about a whiteout: \(error)")
+      }
     }
   }
 
