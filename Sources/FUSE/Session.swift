@@ -48,8 +48,8 @@ public struct MountError: Error, Sendable {
 
 /// One mount: connects a ``FileSystem`` with the kernel.
 ///
-/// Make it, ``mount(at:)``, ``serve()`` until somebody unmounts or calls ``stop()``. libfuse's lines
-/// for a log go to the closure that ``init`` takes. SIGUSR1 of the process is used to wake threads.
+/// Make it, ``mount(at:)``, ``serve()`` until somebody unmounts or calls ``stop()``. SIGUSR1 of the
+/// process is used to wake threads.
 public final class Session: @unchecked Sendable {
   private let session: SessionPointer
   private let context: SessionContext
