@@ -25,7 +25,8 @@ public final class Database: @unchecked Sendable {
   /// waited for, a few seconds long.
   public init(_ path: FileName, _ access: Access) throws(SQLiteError) {
     guard let vfs = LiteralPathVFS.name else { throw SQLiteError(code: SQLITE_NOMEM) }
-    let mode = access == .readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+    let mode =
+      access == .readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
     var opened: OpaquePointer?
     let result = sqlite3_open_v2(
       path.cString, &opened, mode | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, vfs)

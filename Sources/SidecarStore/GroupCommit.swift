@@ -60,16 +60,20 @@ final class GroupCommit: Sendable {
   ///
   /// Everything after that fails with `EIO`.
   func close(_ change: @escaping Change) throws(Errno) {
+    defer { abandon() }
     try performDurably(change)
     do throws(SQLiteError) {
       try connection.withLock { (connection) throws(SQLiteError) in
         try connection?.database.checkpoint()
-        connection = nil
       }
     } catch {
-      throw error.errno
+      // Another process still reads: the log stays, and it is as durable as the database.
+      if error.errno != .busy { throw error.errno }
     }
   }
+
+  /// Lets go of the connection.
+  func abandon() { connection.withLock { $0 = nil } }
 
   private func run(_ job: Job) throws(Errno) {
     queue.withLock { $0.append(job) }
