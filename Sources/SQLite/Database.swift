@@ -96,6 +96,12 @@ public final class Database: @unchecked Sendable {
       sqlite3_wal_checkpoint_v2(connection, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil))
   }
 
+  /// Moves into the database what no reader needs, and waits for none. When that was everything,
+  /// the next transaction writes over the log from its start and needs no more room.
+  public func checkpointWithoutWaiting() throws(SQLiteError) {
+    try check(sqlite3_wal_checkpoint_v2(connection, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil))
+  }
+
   /// Copies the whole database, as it is at this moment, over the file at `path`, durably.
   public func copy(to path: FileName) throws(SQLiteError) {
     let target = try Database(path, .readWrite)

@@ -9,7 +9,9 @@ import SQLite
 ///
 /// A change is reported as done only when the transaction that holds it was committed. When
 /// anything in a transaction fails, it is rolled back and each of its changes is tried alone:
-/// one that cannot be done takes no other with it.
+/// one that cannot be done takes no other with it. On a full disk the log is first moved into the
+/// database, as far as there is room, because it may then be written over: otherwise nothing could
+/// even be removed there.
 ///
 /// Lock order: `connection`, then `queue` or `progress`, never both.
 final class GroupCommit: Sendable {
@@ -67,8 +69,9 @@ final class GroupCommit: Sendable {
         try connection?.database.checkpoint()
       }
     } catch {
-      // Another process still reads: the log stays, and it is as durable as the database.
-      if error.errno != .busy { throw error.errno }
+      // Another process still reads, or there is no room to have everything twice: the log stays,
+      // and it is as durable as the database.
+      if ![.busy, .noSpace, .overQuota].contains(error.errno) { throw error.errno }
     }
   }
 
@@ -89,7 +92,9 @@ final class GroupCommit: Sendable {
     if case .failure(let error) = result { throw error.errno }
   }
 
-  private func run(_ batch: [Job], on connection: inout Connection?) {
+  private func run(
+    _ batch: [Job], on connection: inout Connection?, isLastTry: Bool = false
+  ) {
     do throws(SQLiteError) {
       guard connection != nil else { throw SQLiteError.closed }
       let isDurable = batch.contains { $0.isDurable }
@@ -99,11 +104,14 @@ final class GroupCommit: Sendable {
       progress.withLock { $0.count(changes: batch.count, isDurable: isDurable) }
       for job in batch { job.result = .success(()) }
     } catch {
-      if batch.count == 1 {
-        batch.first?.result = .failure(error)
-      } else {
-        for job in batch { run([job], on: &connection) }
+      let isFull = error.errno == .noSpace
+      guard !isLastTry, isFull || batch.count > 1 else {
+        for job in batch { job.result = .failure(error) }
+        return
       }
+      // Whether this helps, the next try tells.
+      if isFull { try? connection?.database.checkpointWithoutWaiting() }
+      for job in batch { run([job], on: &connection, isLastTry: true) }
     }
   }
 }

@@ -1,4 +1,5 @@
 public import AttributeModel
+import Glibc
 public import LinuxSystem
 import SQLite
 
@@ -104,6 +105,8 @@ public final class SQLiteStore: AttributeStore {
   /// Ends the store's use in good order: everything is on the disk, in `store.db` alone, and the
   /// next opening need not check it. Every verb fails with `EIO` from now on.
   public func close() throws(Errno) {
+    // Only when nothing of ours is at work there any more may another have it.
+    defer { try? lock.lockWhole(LOCK_UN) }
     readers.close()
     try writer.close { (tables) throws(SQLiteError) in try tables.setMeta("clean", to: 1) }
   }

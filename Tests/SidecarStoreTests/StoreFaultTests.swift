@@ -33,7 +33,7 @@ import Testing
         isComplete = fault.isPending
         #expect(try store.dump() == new, "\(verb) succeeded, call \(call)")
       } catch {
-        #expect(error == .noSpace)
+        #expect(error == .inputOutput)
         #expect(try store.dump() == old, "\(verb) failed, call \(call)")
       }
       fault.disarm()
@@ -122,7 +122,7 @@ import Testing
   }
 }
 
-/// Lets a step fail as if the disk were full.
+/// Lets a step fail as if the disk did.
 private final class Fault: Sendable {
   private struct State {
     var remaining = 0
@@ -144,6 +144,6 @@ private final class Fault: Sendable {
       state.remaining -= 1
       return state.remaining == 0 || (state.isPersistent && state.remaining < 0)
     }
-    if fails { throw SQLiteError(code: 13) }
+    if fails { throw SQLiteError(code: 10) }
   }
 }
