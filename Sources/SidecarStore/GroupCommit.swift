@@ -26,10 +26,13 @@ final class GroupCommit: Sendable {
   private final class Job: @unchecked Sendable {
     let change: Change
     let isDurable: Bool
+    /// Needless once this commit is on the disk.
+    let goal: Int?
     var result: Result<Void, SQLiteError>?
-    init(isDurable: Bool, _ change: @escaping Change) {
+    init(isDurable: Bool, goal: Int? = nil, _ change: @escaping Change) {
       self.change = change
       self.isDurable = isDurable
+      self.goal = goal
     }
   }
 
@@ -54,8 +57,9 @@ final class GroupCommit: Sendable {
 
   /// Puts on the disk what was committed before the call, if anything was.
   func sync() throws(Errno) {
-    let isDone = progress.withLock { $0.commits == $0.durableUpTo }
-    if !isDone { try performDurably { (_) throws(SQLiteError) in } }
+    let (last, durable) = progress.withLock { ($0.commits, $0.durableUpTo) }
+    if durable == last { return }
+    try run(Job(isDurable: true, goal: last) { (_) throws(SQLiteError) in })
   }
 
   /// Makes a last change, durably, empties the log and lets go of the connection.
@@ -82,11 +86,15 @@ final class GroupCommit: Sendable {
     queue.withLock { $0.append(job) }
     let result = connection.withLock { (connection) -> Result<Void, SQLiteError> in
       if let result = job.result { return result }
-      let batch = queue.withLock { (queue) -> [Job] in
+      var batch = queue.withLock { (queue) -> [Job] in
         defer { queue = [] }
         return queue
       }
-      run(batch, on: &connection)
+      // The commit before, while these waited, may have been durable.
+      let durable = progress.withLock { $0.durableUpTo }
+      for job in batch where job.goal.map({ $0 <= durable }) ?? false { job.result = .success(()) }
+      batch.removeAll { $0.result != nil }
+      if !batch.isEmpty { run(batch, on: &connection) }
       return job.result ?? .failure(SQLiteError.closed)
     }
     if case .failure(let error) = result { throw error.errno }
