@@ -47,6 +47,10 @@ let package = Package(
     .executableTarget(
       name: "sidecarfs", dependencies: ["Commands"], swiftSettings: safe),
 
+    // Tests, one target for each of the above, and what they share.
+    .target(
+      name: "TestSupport", dependencies: ["CLinux", "LinuxSystem"], path: "Tests/TestSupport",
+      cSettings: gnu, swiftSettings: common),
     .testTarget(
       name: "AttributeModelTests", dependencies: ["AttributeModel", "LinuxSystem", "CLinux"],
       cSettings: gnu, swiftSettings: common),
@@ -55,6 +59,9 @@ let package = Package(
     .testTarget(
       name: "SidecarStoreTests",
       dependencies: ["SidecarStore", "SQLite", "AttributeModel", "LinuxSystem", "CLinux"],
+      cSettings: gnu, swiftSettings: common),
+    .testTarget(
+      name: "MountTests", dependencies: ["TestSupport", "CLinux", "LinuxSystem", "sidecarfs"],
       cSettings: gnu, swiftSettings: common),
   ]
 )

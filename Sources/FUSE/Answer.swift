@@ -107,7 +107,6 @@ extension fuse_file_info {
     fh = UInt64(UInt(bitPattern: Unmanaged.passRetained(opened.handle).toOpaque()))
     keep_cache = opened.keepsCache ? 1 : 0
     cache_readdir = opened.keepsCache ? 1 : 0
-    direct_io = opened.isDirect ? 1 : 0
   }
 }
 

@@ -68,13 +68,10 @@ public struct Opened {
   /// The pages that the kernel has of this file stay valid (`FOPEN_KEEP_CACHE`), or the entries
   /// of a directory (`FOPEN_CACHE_DIR`).
   public var keepsCache: Bool
-  /// Reads and writes pass by the page cache (`FOPEN_DIRECT_IO`).
-  public var isDirect: Bool
   /// An opened file.
-  public init(handle: Handle, keepsCache: Bool, isDirect: Bool) {
+  public init(handle: Handle, keepsCache: Bool) {
     self.handle = handle
     self.keepsCache = keepsCache
-    self.isDirect = isDirect
   }
 }
 

@@ -11,6 +11,14 @@ public struct DirectoryEntry: Sendable {
   public let typeCode: UInt8
   /// Where the next entry begins, for ``FileDescriptor/seekDirectory(to:)``.
   public let next: Int64
+
+  /// An entry.
+  public init(name: FileName, inode: UInt64, typeCode: UInt8, next: Int64) {
+    self.name = name
+    self.inode = inode
+    self.typeCode = typeCode
+    self.next = next
+  }
 }
 
 extension FileDescriptor {

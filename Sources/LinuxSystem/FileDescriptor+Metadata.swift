@@ -27,6 +27,11 @@ extension FileDescriptor {
     /// Sets it.
     case set(Timestamp)
 
+    /// Whether it leaves the time stamp alone.
+    public var isKept: Bool {
+      if case .keep = self { true } else { false }
+    }
+
     fileprivate var kernel: timespec {
       switch self {
       case .keep: timespec(tv_sec: 0, tv_nsec: (1 << 30) - 2)
@@ -106,5 +111,17 @@ extension FileDescriptor {
     try call { clinux_fs_uuid(raw, &uuid) }
     let length = Int(uuid.length)
     return withUnsafeBytes(of: &uuid.bytes) { Array($0.prefix(length)) }
+  }
+
+  /// The UUID in the superblock of an XFS, which its `f_fsid` does not show (that is the device's
+  /// number).
+  ///
+  /// Needs an open file or directory. The corresponding system call is `ioctl` with
+  /// `XFS_IOC_FSGEOMETRY_V1` (xfs_fs.h).
+  public func xfsUUID() throws(Errno) -> [UInt8] {
+    var geometry = clinux_xfs_geometry()
+    let raw = self.raw
+    try call { clinux_xfs_geometry(raw, &geometry) }
+    return withUnsafeBytes(of: &geometry.uuid) { Array($0) }
   }
 }

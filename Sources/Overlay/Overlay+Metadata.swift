@@ -1,0 +1,63 @@
+public import FUSE
+public import LinuxSystem
+
+/// What stat(2), chmod(2), chown(2), utimensat(2), truncate(2), statfs(2) and access(2) need.
+extension Overlay {
+  /// What the source says of the object, named or not.
+  public func getattr(
+    _ node: Node, _ handle: Handle?, _ request: Request
+  ) throws(Errno) -> TimedStatus {
+    try timedStatus(of: inode(node))
+  }
+
+  /// Changes one field after the other. The kernel has checked who asks, and cleared what has to be
+  /// cleared from the mode.
+  public func setattr(
+    _ node: Node, _ change: StatusChange, _ handle: Handle?, _ request: Request
+  ) throws(Errno) -> TimedStatus {
+    let inode = try inode(node)
+    // The owner first: chown(2) takes the set-id bits away, which the mode may be to set.
+    if change.uid != nil || change.gid != nil {
+      try inode.file.setOwner(uid: change.uid, gid: change.gid)
+    }
+    if let mode = change.mode { try inode.file.setMode(mode) }
+    if let size = change.size {
+      // An open file may be cut by who may no longer open it.
+      if let open = handle as? OpenFile {
+        try open.file.truncate(to: size)
+      } else {
+        try inode.file.truncateHeld(to: size)
+      }
+    }
+    if !change.accessed.isKept || !change.modified.isKept {
+      try inode.file.setTimes(accessed: change.accessed, modified: change.modified)
+    }
+    return try timedStatus(of: inode)
+  }
+
+  /// Where a symbolic link leads, byte by byte as the source has it.
+  public func readlink(_ node: Node, _ request: Request) throws(Errno) -> FileName {
+    try inode(node).file.readLink()
+  }
+
+  /// Space and limits of the file system that the object is on.
+  public func statfs(
+    _ node: Node, _ request: Request
+  ) throws(Errno) -> FileDescriptor.FileSystemStatus {
+    try inode(node).file.fileSystemStatus()
+  }
+
+  /// Asks the source, as the caller.
+  public func access(_ node: Node, mask: Int32, _ request: Request) throws(Errno) {
+    let inode = try inode(node)
+    try asCaller(request, groupsMatter: false) { () throws(Errno) in
+      try inode.file.checkAccess(mask)
+    }
+  }
+
+  private func timedStatus(of inode: Inode) throws(Errno) -> TimedStatus {
+    TimedStatus(
+      status: shown(try inode.file.status(), of: inode),
+      timeout: options.cache.timeouts.attributes)
+  }
+}

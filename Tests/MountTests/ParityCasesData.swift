@@ -1,0 +1,197 @@
+import Glibc
+import TestSupport
+
+extension ParityCase {
+  /// Reading, writing, sizes, holes.
+  static let data: [ParityCase] = [
+    .files("read and write at the edges") { c in
+      let file = c.open("f", O_RDWR | O_CREAT)
+      c.read(file, 10)
+      c.write(file, "")
+      c.write(file, "0123456789")
+      c.read(file, 10)
+      c.seek(file, 0, 0)
+      c.read(file, 0)
+      c.read(file, 4)
+      c.read(file, 100)
+      c.read(file, 100)
+      for offset in [0, 5, 9, 10, 11, 1 << 40, -1] { c.pread(file, 10, at: offset) }
+      c.pwrite(file, "end", at: 20)
+      c.pwrite(file, "x", at: -1)
+      c.content("f")
+      c.stat(file)
+      c.readv(file, [])
+      c.seek(file, 0, 0)
+      c.readv(file, [3, 0, 5, 100])
+      c.writev(file, ["one", "", "three", Bytes("4", times: 5000)])
+      c.writev(file, [])
+      c.stat(file)
+      c.content("f")
+      for size in [1, 4095, 4096, 4097, 131_072, 1 << 20, 1_048_577] {
+        c.pwrite(file, Bytes("b", times: size), at: 3)
+        c.pread(file, size + 10, at: 0)
+        c.stat(file)
+        c.ftruncate(file, 0)
+      }
+      let readOnly = c.open("f", O_RDONLY)
+      let writeOnly = c.open("f", O_WRONLY)
+      let path = c.open("f", O_PATH)
+      c.write(readOnly, "x")
+      c.pwrite(readOnly, "x", at: 0)
+      c.ftruncate(readOnly, 0)
+      c.read(writeOnly, 1)
+      c.pread(writeOnly, 1, at: 0)
+      c.read(path, 1)
+      c.write(path, "x")
+      c.seek(path, 0, 0)
+      c.mkdir("d")
+      let directory = c.open("d", O_RDONLY)
+      c.read(directory, 10)
+      c.pread(directory, 10, at: 0)
+      c.write(directory, "x")
+      c.ftruncate(directory, 0)
+      c.sync(file)
+      c.sync(readOnly)
+      c.sync(directory)
+      c.sync(path)
+      c.close(file)
+      c.close(file)
+      c.read(file, 1)
+    },
+    .files("two descriptors of one file") { c in
+      let one = c.open("f", O_RDWR | O_CREAT)
+      let two = c.open("f", O_RDWR)
+      c.write(one, "written by one")
+      c.read(two, 100)
+      c.pwrite(two, "WRITTEN", at: 0)
+      c.pread(one, 100, at: 0)
+      c.ftruncate(two, 3)
+      c.pread(one, 100, at: 0)
+      c.seek(one, 0, 1)
+      c.write(one, "!")
+      c.content("f")
+      c.stat(two)
+    },
+    .files("truncate") { c in
+      c.file("f", "0123456789")
+      c.mkdir("d")
+      c.symlink("f", "l")
+      c.mknod("p", S_IFIFO | 0o644)
+      for path: Bytes in ["d", "p", "missing", "f/x", ""] { c.truncate(path, 1) }
+      for size in [10, 5, 0, 3, 4096, 1 << 32, -1, Int.max, 7] {
+        c.truncate("f", size)
+        c.stat("f")
+      }
+      c.truncate("l", 2)
+      c.content("f")
+      let file = c.open("f", O_RDWR)
+      for size in [6, 2, 8, 0, -1, Int.max] { c.ftruncate(file, size) }
+      c.stat(file)
+      c.write(file, "abc")
+      c.ftruncate(file, 1)
+      c.ftruncate(file, 3)
+      c.content("f")
+    },
+    .files("seek, data and holes") { c in
+      let file = c.open("f", O_RDWR | O_CREAT)
+      c.write(file, Bytes("a", times: 10000))
+      for (offset, whence): (Int, Int32) in [
+        (5, 0), (5, 1), (-20, 1), (-10, 2), (10, 2), (-1, 0), (-20000, 2), (0, 5), (0, 9),
+        (Int.max, 0), (1, 1),
+      ] {
+        c.seek(file, offset, whence)
+      }
+      c.pwrite(file, Bytes("b", times: 4096), at: 1 << 20)
+      c.ftruncate(file, 2 << 20)
+      for offset in [0, 100, 9999, 100_000, 1 << 20, (1 << 20) + 4096, (2 << 20) - 1, 2 << 20, -1] {
+        c.seek(file, offset, 3)
+        c.seek(file, offset, 4)
+      }
+      c.file("empty")
+      let empty = c.open("empty", O_RDONLY)
+      c.seek(empty, 0, 3)
+      c.seek(empty, 0, 4)
+      c.mkdir("d")
+      let directory = c.open("d", O_RDONLY)
+      c.seek(directory, 0, 0)
+    },
+    .files("fallocate") { c in
+      let file = c.open("f", O_RDWR | O_CREAT)
+      c.fallocate(file, 0, 0, 0)
+      c.fallocate(file, 0, -1, 10)
+      c.fallocate(file, 0, 0, -10)
+      c.fallocate(file, 0, 0, 10000)
+      c.stat(file)
+      c.write(file, Bytes("a", times: 16384))
+      c.fallocate(file, 1, 0, 32768)
+      c.stat(file)
+      c.fallocate(file, 2, 0, 4096)
+      c.fallocate(file, 3, 4096, 4096)
+      c.content("f")
+      c.seek(file, 0, 3)
+      c.fallocate(file, 3, 100, 50)
+      c.content("f")
+      for mode: Int32 in [16, 17, 8, 32, 64, 9, 40, 0x100] {
+        c.fallocate(file, mode, 8192, 4096)
+        c.stat(file)
+        c.content("f")
+      }
+      c.fallocate(file, 0, Int.max, 10)
+      c.fallocate(file, 0, 1 << 62, 1 << 62)
+      c.ftruncate(file, 0)
+      c.fallocate(file, 0, 1 << 20, 4096)
+      c.stat(file)
+      let readOnly = c.open("f", O_RDONLY)
+      c.fallocate(readOnly, 0, 0, 10)
+      c.mkdir("d")
+      let directory = c.open("d", O_RDONLY)
+      c.fallocate(directory, 0, 0, 10)
+    },
+    .files("copying inside the kernel") { c in
+      c.file("from", Bytes(Array(0..<200)))
+      let from = c.open("from", O_RDONLY)
+      let to = c.open("to", O_RDWR | O_CREAT)
+      c.copyRange(from, 0, to, 0, 100)
+      c.copyRange(from, 50, to, 300, 1000)
+      c.copyRange(from, 200, to, 0, 10)
+      c.copyRange(from, 1000, to, 0, 10)
+      c.copyRange(from, 0, to, 0, 0)
+      c.copyRange(from, 0, to, 0, 10, flags: 1)
+      c.copyRange(from, -1, to, 0, 10)
+      c.copyRange(to, 0, to, 500, 50)
+      c.copyRange(to, 0, to, 10, 50)
+      c.copyRange(to, 0, from, 0, 10)
+      c.content("to")
+      let append = c.open("to", O_WRONLY | O_APPEND)
+      c.copyRange(from, 0, append, 0, 10)
+      c.mkdir("d")
+      let directory = c.open("d", O_RDONLY)
+      c.copyRange(directory, 0, to, 0, 10)
+      c.send(from, to, 50)
+      c.send(from, to, 1000)
+      c.send(from, to, 10)
+      c.send(to, from, 10)
+      c.content("to")
+      let outside = c.open("/proc/thread-self/comm", O_RDONLY)
+      c.copyRange(outside, 0, to, 0, 0)
+      let null = c.open("/dev/null", O_WRONLY)
+      c.seek(from, 0, 0)
+      c.send(from, null, 100)
+    },
+    .files("transfers past the page cache") { c in
+      c.file("f", Bytes("a", times: 12288))
+      let file = c.open("f", O_RDWR | O_DIRECT)
+      c.direct(file, reading: 4096, at: 0)
+      c.direct(file, reading: 8192, at: 4096)
+      c.direct(file, reading: 8192, at: 8192)
+      c.direct(file, reading: 4096, at: 12288)
+      c.direct(file, writing: 4096, at: 4096)
+      c.direct(file, writing: 8192, at: 12288)
+      c.stat(file)
+      let cached = c.open("f", O_RDWR)
+      c.pread(cached, 20480, at: 0)
+      c.pwrite(cached, "cached", at: 0)
+      c.direct(file, reading: 4096, at: 0)
+    },
+  ]
+}
