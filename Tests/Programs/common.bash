@@ -162,7 +162,8 @@ begin() {
   need setfattr attr
   trap 'clean' EXIT
   trap 'exit 1' INT TERM HUP
-  trap 'fail "line $LINENO: exit status $?: $BASH_COMMAND"' ERR
+  # A command substitution that fails makes its parent fail too; one line is enough.
+  trap 'status=$?; ((BASH_SUBSHELL)) || fail "line $LINENO: exit status $status: $BASH_COMMAND"' ERR
   scratch=$(mktemp -d "${TMPDIR:-/tmp}/sidecarfs-test-$name.XXXXXX")
   work=$(mktemp -d "$(realpath -- "$1")/$name.XXXXXX")
   setfattr --name="$mark_name" --value="$name" "$work" 2>/dev/null ||
