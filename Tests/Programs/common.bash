@@ -105,7 +105,7 @@ describe() {
 # plant DIRECTORY: makes a tree with every kind of object and with attributes that any file system with
 # attributes can hold (ext4: 4 KiB an object). Hard links, odd names, a sparse file and old times included.
 plant() {
-  local top=$1 file i
+  local top=$1 i
   mkdir -p "$top/directory/deep/deeper" "$top/empty"
   printf 'plain\n' >"$top/plain"
   : >"$top/zero"
@@ -151,9 +151,8 @@ plant() {
   setfattr -h -n trusted.link -v 'of the dangling link' "$top/dangling"
   setfattr -n trusted.fifo -v fifo "$top/fifo"
   setfattr -n trusted.device -v device "$top/device"
-  while IFS= read -r -d '' file; do
-    touch -h -d '2001-02-03 04:05:06.123456789' "$file"
-  done < <(find "$top" -depth -print0)
+  # (Not with bash's read: after a byte that is not UTF-8 it overlooks the NUL.)
+  find "$top" -depth -exec touch -h -d '2001-02-03 04:05:06.123456789' {} +
 }
 
 begin() {

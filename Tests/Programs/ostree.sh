@@ -64,7 +64,7 @@ quietly 60 ostree --repo=archive pull-local pulled main
 quietly 60 ostree --repo=archive fsck
 
 # fsck is no sham: without its attribute, an object is damaged.
-object=$(find pulled/objects -name '*.file' -type f | sort | head -n 1)
+object=$(find pulled/objects -name '*.file' -type f | sort | sed -n 1p)
 setfattr -x user.ostreemeta "$object"
 if ostree --repo=pulled fsck >"$scratch/log" 2>&1; then
   fail 'fsck did not notice that an attribute was lost'
