@@ -51,6 +51,9 @@ extension FileDescriptor {
     return Array(buffer.prefix(length))
   }
 
+  /// Gives up the descriptor without closing it: it ends with the process.
+  public consuming func keepOpenUntilExit() { discard self }
+
   /// Whether a person reads what is written here. The corresponding function is `isatty`.
   public var isTerminal: Bool { isatty(raw) == 1 }
 

@@ -42,11 +42,12 @@ public final class Overlay: FileSystem {
   let options: Options
   let hidden: HiddenStore
 
-  /// Shows `source`, whose attributes are in `store`, which is in the directory `storeDirectory`.
+  /// Shows `source`, whose attributes are in `store`, which is in the directory that
+  /// `storeDirectory` tells of, which the mount hides.
   ///
-  /// Throws the errno of a look at either directory.
+  /// Throws the errno of a look at the directory.
   public init(
-    _ source: borrowing Source, store: any AttributeStore, storeDirectory: borrowing FileDescriptor?,
+    _ source: borrowing Source, store: any AttributeStore, storeDirectory: FileStatus?,
     _ options: Options
   ) throws(Errno) {
     let status = try source.directory.status()
@@ -56,7 +57,7 @@ public final class Overlay: FileSystem {
     volumes = VolumeTable(source: volume, choice: options.identity)
     self.store = store
     self.options = options
-    hidden = try HiddenStore(storeDirectory)
+    hidden = HiddenStore(id: storeDirectory.map { FileID($0) })
   }
 
   /// The source's root.
@@ -150,6 +151,17 @@ public struct Source: ~Copyable, Sendable {
   /// The name of the kind of file system, for people.
   public var fileSystemName: String { FileSystemKind.name(type) }
 
+  /// Whether this process can make something in it.
+  public func isWritable() -> Bool {
+    if isReadOnly { return false }
+    do throws(Errno) {
+      try directory.checkAccess(2 | 1)
+      return true
+    } catch {
+      return false
+    }
+  }
+
   /// What tells this directory from others: of its file system, and in it.
   public func identity() throws(Errno) -> [UInt8] {
     try volume.bytes + bytes(of: directory.status().inode)
@@ -170,12 +182,4 @@ struct HiddenStore: Sendable {
   static let reservedName = FileName(".sidecarfs")
 
   let id: FileID?
-
-  init(_ directory: borrowing FileDescriptor?) throws(Errno) {
-    // `Optional.map` does not take what cannot be copied.
-    switch directory {
-    case .some(let directory): id = FileID(try directory.status())
-    case .none: id = nil
-    }
-  }
 }
