@@ -41,11 +41,10 @@ let package = Package(
       name: "Overlay", dependencies: ["FUSE", "SidecarStore", "AttributeModel", "LinuxSystem"],
       swiftSettings: safe),
     .target(
-      name: "Commands",
-      dependencies: ["Overlay", "FUSE", "SidecarStore", "AttributeModel", "LinuxSystem"],
+      name: "Commands", dependencies: ["Overlay", "FUSE", "SidecarStore", "LinuxSystem"],
       swiftSettings: safe),
     .executableTarget(
-      name: "sidecarfs", dependencies: ["Commands"], swiftSettings: safe),
+      name: "sidecarfs", dependencies: ["Commands", "LinuxSystem"], swiftSettings: safe),
 
     // Tests, one target for each of the above, and what they share.
     .target(

@@ -71,8 +71,9 @@ final class ControlSocket: Sendable {
     throw .tryAgain
   }
 
-  private static func serve(_ client: consuming FileDescriptor, _ status: @autoclosure () -> MountStatus)
-  {
+  private static func serve(
+    _ client: consuming FileDescriptor, _ status: @autoclosure () -> MountStatus
+  ) {
     do throws(Errno) {
       guard try client.waitUntilReadable(milliseconds: 1000) else { return }
       switch String(decoding: try client.readSome(count: 64), as: UTF8.self) {

@@ -71,7 +71,8 @@ final class Mounting: Sendable {
       try overlay.close()
       try store.close()
     } catch {
-      failure = failure ?? CommandFailure(.system, "closing the store \(storePath) failed: \(error)")
+      failure =
+        failure ?? CommandFailure(.system, "closing the store \(storePath) failed: \(error)")
     }
     if let failure { throw failure }
   }

@@ -118,7 +118,7 @@ enum RunCommand {
       // Without us the directory is dead: the command must not go on with it.
       try Processes.endWithParent()
       guard Processes.parent == parent, let ready, try !ready.readSome(count: 1).isEmpty else {
-        Processes.exit(ExitStatus.run.rawValue)
+        Processes.exitForked(ExitStatus.run.rawValue)
       }
       // The working directory is the one below the mount; by its path we come to the one above.
       try Processes.changeDirectory(Processes.workingDirectory())
@@ -126,7 +126,7 @@ enum RunCommand {
     } catch {
       let name = command.first?.description ?? ""
       output.complain("sidecarfs: run: \(name): \(error)")
-      Processes.exit(
+      Processes.exitForked(
         (error == .noEntry ? ExitStatus.notFound : .notExecutable).rawValue)
     }
   }

@@ -5,7 +5,9 @@ enum StatusCommand {
   static let name = "status"
   static let summary = "tell of the mounts of this user: source, store, identity, counters"
   static let usage = "sidecarfs status [--json] [MOUNTPOINT]"
-  static let options = [Option(name: "json", letter: "j", help: "an array of objects, for programs")]
+  static let options = [
+    Option(name: "json", letter: "j", help: "an array of objects, for programs")
+  ]
 
   static func run(_ words: [FileName], _ output: Output) throws(CommandFailure) -> Int32 {
     let arguments = try ParsedArguments(words, options + [Help.option], command: name)

@@ -64,7 +64,8 @@ func addFileOperations(_ table: inout fuse_lowlevel_ops) {
           context.handle(info), to: Int64(offset), whence: whence, context.request(raw)))
     }
   }
-  table.copy_file_range = { raw, node, offset, info, target, targetOffset, targetInfo, count, flags in
+  table.copy_file_range = {
+    raw, node, offset, info, target, targetOffset, targetInfo, count, flags in
     answer(raw, .copyFileRange, "\(node) \(offset) \(target) \(targetOffset) \(count)") {
       (context) throws(Errno) in
       .written(

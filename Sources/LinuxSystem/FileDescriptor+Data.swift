@@ -136,7 +136,8 @@ extension FileDescriptor {
     let raw = self.raw
     try call { clinux_lock(raw, F_OFD_GETLK, &kernel) }
     return RangeLock(
-      type: kernel.l_type, start: Int64(kernel.l_start), length: Int64(kernel.l_len), pid: kernel.l_pid)
+      type: kernel.l_type, start: Int64(kernel.l_start), length: Int64(kernel.l_len),
+      pid: kernel.l_pid)
   }
 
   /// Takes or drops a lock that belongs to this open file; `EAGAIN` when another is in the way.

@@ -29,7 +29,8 @@ public enum Mounts {
       fields.count > hyphen + 3
     else { return nil }
     do throws(Errno) {
-      let options = String(decoding: fields[5], as: UTF8.self) + ","
+      let options =
+        String(decoding: fields[5], as: UTF8.self) + ","
         + String(decoding: fields[hyphen + 3], as: UTF8.self)
       return MountedFileSystem(
         mountPoint: try FileName(unescaped(fields[4])),
