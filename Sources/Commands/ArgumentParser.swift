@@ -40,7 +40,8 @@ struct ParsedArguments {
         continue
       }
       let isLong = text.hasPrefix("--")
-      let name = isLong ? String(text.dropFirst(2).prefix { $0 != "=" }) : String(text.dropFirst().prefix(1))
+      let name =
+        isLong ? String(text.dropFirst(2).prefix { $0 != "=" }) : String(text.dropFirst().prefix(1))
       let option = known.first { isLong ? $0.name == name : $0.letter.map(String.init) == name }
       guard let option else { throw failure("unknown option \(text)") }
       let attached: FileName?

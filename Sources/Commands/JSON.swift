@@ -29,7 +29,8 @@ enum JSON {
     case .string(let text): text
     case .number(let number): "\(number)"
     case .bool(let bool): bool ? "yes" : "no"
-    case .object(let members): members.map { "\($0.name) \($0.value.plain)" }.joined(separator: ", ")
+    case .object(let members):
+      members.map { "\($0.name) \($0.value.plain)" }.joined(separator: ", ")
     case .array(let elements): elements.map(\.plain).joined(separator: " ")
     }
   }
