@@ -8,8 +8,9 @@ enum MountCommand {
   static let options = MountSettings.options
   static let more = """
 
-    A mount of root's serves every user; another user's serves him alone. MOUNTPOINT may be SOURCE
-    itself, and hides it then. The command returns when the mount can be used.
+    A mount of root's serves every user; another user's serves him alone. MOUNTPOINT
+    may be SOURCE itself, and hides it then. The command returns when the mount can
+    be used.
 
     examples:
       sidecarfs mount /srv/data /mnt/view

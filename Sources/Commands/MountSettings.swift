@@ -54,7 +54,8 @@ struct MountSettings {
     case "threads":
       guard let number = value.flatMap({ Int($0.description) }), (1...256).contains(number) else {
         throw CommandFailure(
-          .usage, "threads: \(value?.description ?? "") is not a number from 1 to 256")
+          .usage, "threads: there is no \(value?.description ?? "")",
+          remedy: "choose a number from 1 to 256")
       }
       threads = number
     case "options": try takeList(value)

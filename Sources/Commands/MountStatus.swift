@@ -58,7 +58,7 @@ struct MountStatus {
     for field in fields where field.name != "mountpoint" {
       let label = field.name.split(separator: "_").joined(separator: " ")
       if case .object(let members) = field.value {
-        lines.append("  \(label)")
+        if !members.isEmpty { lines.append("  \(label)") }
         lines += members.map { "    " + Self.row($0.name, $0.value.plain, width: 18) }
       } else {
         lines.append("  " + Self.row(label, field.value.plain, width: 20))

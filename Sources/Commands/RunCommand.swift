@@ -13,15 +13,17 @@ enum RunCommand {
   static let options = MountSettings.options.filter { $0.name != "foreground" }
   static let more = """
 
-    The mount is over DIRECTORY itself, in a mount namespace that nobody else sees. It ends with
-    COMMAND, as does every process that COMMAND has left behind. The attributes stay.
+    The mount is over DIRECTORY itself, in a mount namespace that nobody else sees.
+    It ends with COMMAND, as does every process that COMMAND has left behind. The
+    attributes stay.
 
     examples:
       sidecarfs run . -- make check
-      sidecarfs run --store /tmp/attributes ~/photos -- sh -c 'getfattr -d ~/photos/*'
+      sidecarfs run --store /tmp/attributes ~/photos -- getfattr -Rd ~/photos
 
-    exit status: the command's own, 128 and the number of the signal that killed it,
-    125 sidecarfs failed, 126 the command cannot be executed, 127 it was not found
+    exit status: the command's own, or 128 and the number of the signal that killed
+    it; 125 sidecarfs failed, 126 the command cannot be executed, 127 it was not
+    found
 
     """
 

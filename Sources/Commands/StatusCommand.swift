@@ -15,7 +15,8 @@ enum StatusCommand {
       sidecarfs status
       sidecarfs status --json /mnt/view | python3 -m json.tool
 
-    exit status: 0, 1 usage, 2 system error, 32 MOUNTPOINT is not a mount of yours, or dead
+    exit status: 0 success, 1 usage, 2 system error, 32 MOUNTPOINT is not a mount of
+    yours, or dead
 
     """
 

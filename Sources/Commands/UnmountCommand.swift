@@ -17,7 +17,8 @@ enum UnmountCommand {
       sidecarfs unmount /mnt/view
       sidecarfs unmount --lazy ~/photos
 
-    exit status: 0 unmounted, 1 usage, 2 system error, 32 not a mount of sidecarfs, or in use
+    exit status: 0 unmounted, 1 usage or permission, 2 system error, 32 not a mount
+    of sidecarfs, or in use
 
     """
 
@@ -34,6 +35,11 @@ enum UnmountCommand {
     guard let mount = try MountPoint.mounted(at: path) else {
       throw CommandFailure(
         .mount, "\(path) is not a mount of sidecarfs", remedy: "see sidecarfs status")
+    }
+    let user = Processes.effectiveUser
+    if let owner = mount.owner, user != 0, owner != user {
+      throw CommandFailure(
+        .usage, "\(path) was mounted by user \(owner)", remedy: "unmount it as that user, or as root")
     }
     let isLazy = arguments.has("lazy")
     // Opened before, since the daemon takes its socket away as it ends.
