@@ -60,6 +60,11 @@ let package = Package(
       dependencies: ["SidecarStore", "SQLite", "AttributeModel", "LinuxSystem", "CLinux"],
       cSettings: gnu, swiftSettings: common),
     .testTarget(
+      name: "LinuxSystemTests", dependencies: ["LinuxSystem", "TestSupport", "CLinux"],
+      cSettings: gnu, swiftSettings: common),
+    .testTarget(
+      name: "CommandsTests", dependencies: ["Commands", "Overlay", "LinuxSystem"], swiftSettings: common),
+    .testTarget(
       name: "MountTests", dependencies: ["TestSupport", "CLinux", "LinuxSystem", "sidecarfs"],
       cSettings: gnu, swiftSettings: common),
   ]
