@@ -11,6 +11,7 @@ final class InodeLocks: Sendable {
   private final class Owner: @unchecked Sendable {
     let file: FileDescriptor
     let pid: Int32
+    var held = HeldRanges()
     /// The open files through which the owner has taken locks.
     var handles: Set<ObjectIdentifier> = []
 
@@ -36,7 +37,9 @@ final class InodeLocks: Sendable {
         found = try fresh.conflict(with: lock)
       }
       // The kernel knows only that an open file of ours holds it.
-      if !found.isUnlock, found.pid < 0, let holder = owners.first(where: { $0.key != owner }) {
+      if !found.isUnlock, found.pid < 0,
+        let holder = owners.first(where: { $0.key != owner && $0.value.held.covers(found) })
+      {
         found.pid = holder.value.pid
       }
       return found
@@ -56,6 +59,7 @@ final class InodeLocks: Sendable {
     try owners.withLock { (owners) throws(Errno) in
       guard let own = owners[owner] else { throw .tryAgain }
       try own.file.setLock(lock)
+      own.held.set(lock)
       own.handles.insert(ObjectIdentifier(handle))
     }
     if lock.isUnlock { announceChange() }
