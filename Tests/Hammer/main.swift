@@ -9,7 +9,13 @@ func complain(_ text: String) {
   _ = text.utf8CString.withUnsafeBytes { write(2, $0.baseAddress, $0.count - 1) }
 }
 
+// Hammer locks: takes locks as it is told.
+
 let words = CommandLine.arguments
+if words.count == 2, words[1] == "locks" {
+  Locker().serve()
+  exit(0)
+}
 guard words.count == 5, let number = Int(words[2]), let seconds = Int(words[3]) else {
   complain("usage: Hammer ROOT NUMBER SECONDS MANIFEST\n")
   exit(2)
