@@ -2,10 +2,10 @@ import LinuxSystem
 
 /// The directory that a file system is mounted on.
 enum MountPoint {
-  /// Looks before mounting: a directory, of which this user may be the one who mounts there, and no
-  /// mount of ours on it yet. The path without links.
+  /// Looks before mounting: a directory on which this user may mount (where `mustOwn` says that it
+  /// has to be his), and no mount of ours on it yet. The path without links.
   static func check(
-    _ path: FileName, called what: String = "mount point"
+    _ path: FileName, called what: String = "mount point", mustOwn: Bool = true
   ) throws(CommandFailure) -> FileName {
     try checkDevice()
     let resolved: FileName
@@ -15,7 +15,7 @@ enum MountPoint {
       guard status.type == .directory else { throw Errno.notDirectory }
       resolved = try Processes.resolve(path)
       // What fusermount3 asks as well, which would say so only when there is a store already.
-      if Processes.effectiveUser != 0 {
+      if mustOwn, Processes.effectiveUser != 0 {
         try directory.checkAccess(2)
         let isSticky = status.mode & 0o1000 != 0
         if isSticky && status.uid != Processes.effectiveUser { throw .notPermitted }
@@ -24,11 +24,22 @@ enum MountPoint {
       throw failure(error, "\(what) \(path)", path)
     }
     if try mounted(at: resolved) != nil {
+      if isDead(resolved) { throw failure(.notConnected, "\(what) \(resolved)", resolved) }
       throw CommandFailure(
         .mount, "\(what) \(resolved) is a mount of sidecarfs already",
         remedy: "use it as it is, or take it away with sidecarfs unmount")
     }
     return resolved
+  }
+
+  /// What stat tells may be remembered for a while; this is asked of the daemon.
+  private static func isDead(_ path: FileName) -> Bool {
+    do throws(Errno) {
+      _ = try FileDescriptor.open(path, .path).fileSystemStatus()
+      return false
+    } catch {
+      return error == .notConnected
+    }
   }
 
   private static func failure(_ error: Errno, _ what: String, _ path: FileName) -> CommandFailure {
@@ -51,7 +62,11 @@ enum MountPoint {
 
   private static func checkDevice() throws(CommandFailure) {
     do throws(Errno) {
-      _ = try FileDescriptor.open(FileName("/dev/fuse"), .path)
+      try FileDescriptor.open(FileName("/dev/fuse"), .path).checkAccess(4 | 2)
+    } catch .accessDenied {
+      throw CommandFailure(
+        .usage, "/dev/fuse: \(Errno.accessDenied)",
+        remedy: "have root let you use it (chmod a+rw /dev/fuse)")
     } catch {
       throw CommandFailure(
         .mount, "/dev/fuse: \(error)",

@@ -90,9 +90,20 @@ struct MountSettings {
     }
   }
 
-  /// What fusermount3 would refuse, which would say so only when there is a store already.
+  /// What mount(2) and fusermount3 would refuse, which would say so only when there is a store
+  /// already.
   func checkPermission() throws(CommandFailure) {
-    guard allowsOthers == true, Processes.effectiveUser != 0 else { return }
+    if Processes.effectiveUser == 0 {
+      if ProcessPrivileges.has(
+        capability: ProcessPrivileges.systemAdministration, pid: Processes.identifier)
+      {
+        return
+      }
+      throw CommandFailure(
+        .usage, "root may not mount here: it has no CAP_SYS_ADMIN",
+        remedy: "let your container have it, as with --cap-add SYS_ADMIN --device /dev/fuse")
+    }
+    guard allowsOthers == true else { return }
     let configuration = try? FileDescriptor.open(FileName("/etc/fuse.conf"), .readOnly).readToEnd()
     let lines = (configuration ?? []).split(separator: UInt8(ascii: "\n"))
     let isAllowed = lines.contains { line in

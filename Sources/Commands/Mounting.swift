@@ -52,14 +52,19 @@ final class Mounting: Sendable {
     options.allowsOthers = settings.allowsOthers ?? isRoot
     options.isReadOnly = settings.isReadOnly
     options.others = settings.kernelOptions
+    // fusermount3 writes its reasons where we write ours.
+    let held = StandardError.hold()
     do throws(MountError) {
       session = try Session(overlay, options, trace: trace, started: started)
       try session.mount(at: mountPoint)
       device = Self.device(of: mountPoint)
+      held?.release()
     } catch {
+      let reasons = (held?.release() ?? "").split(separator: "\n").joined(separator: ", ")
       Self.abandon(store, before)
       throw CommandFailure(
-        .mount, "cannot mount at \(mountPoint): \(error.message)", remedy: Self.remedy(isRoot))
+        .mount, "cannot mount at \(mountPoint): \(reasons.isEmpty ? error.message : reasons)",
+        remedy: Self.remedy(isRoot))
     }
   }
 
@@ -100,7 +105,10 @@ final class Mounting: Sendable {
     _ path: FileName, _ identity: IdentityChoice
   ) throws(CommandFailure) -> Source {
     do throws(SourceError) {
-      return try Source(path, identity)
+      let source = try Source(path, identity)
+      // An ordinary user's daemon has to get in itself.
+      do throws(Errno) { try source.directory.checkAccess(4 | 1) } catch { throw .unreachable(error) }
+      return source
     } catch {
       switch error {
       case .unreachable(let errno):

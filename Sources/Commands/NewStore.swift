@@ -4,8 +4,10 @@ import SidecarStore
 
 /// Takes away what a start that fails has made: a refused mount leaves nothing behind.
 struct NewStore: ~Copyable {
-  private let parent: FileDescriptor
-  private let name: FileName
+  /// The last directory on the way to the store that was there.
+  private let start: FileDescriptor
+  /// The way from there: the last step leads to the store's directory.
+  private let way: [FileName]
   private let hadDirectory: Bool
   private let hadStore: Bool
 
@@ -16,32 +18,45 @@ struct NewStore: ~Copyable {
       switch location {
       case .inSource:
         return NewStore(
-          try source.directory.duplicate(), FileName(StoreLocation.directoryName))
+          from: try source.directory.duplicate(), [FileName(StoreLocation.directoryName)])
       case .path(let path):
-        var steps = path.bytes.split(separator: UInt8(ascii: "/"))
-        guard let last = steps.popLast() else { return nil }
-        let above = try FileName(steps.flatMap { [UInt8(ascii: "/")] + $0 } + [UInt8(ascii: "/")])
-        return NewStore(
-          try FileDescriptor.open(above, [.path, .directory]), try FileName(last))
+        var steps = try path.bytes.split(separator: UInt8(ascii: "/"))
+          .map { (bytes) throws(Errno) in try FileName(bytes) }
+        var start = try FileDescriptor.open(FileName("/"), [.path, .directory])
+        while steps.count > 1 {
+          do throws(Errno) { start = try start.open(steps[0], [.path, .directory]) } catch { break }
+          steps.removeFirst()
+        }
+        return steps.isEmpty ? nil : NewStore(from: start, steps)
       }
     } catch {
       return nil
     }
   }
 
-  private init(_ parent: consuming FileDescriptor, _ name: FileName) {
-    hadDirectory = (try? parent.status(of: name)) != nil
-    hadStore = (try? parent.status(of: name.appending(FileName("store.db")))) != nil
-    self.name = name
-    self.parent = parent
+  private init(from start: consuming FileDescriptor, _ way: [FileName]) {
+    let directory = Self.path(way)
+    hadDirectory = (try? start.status(of: directory)) != nil
+    hadStore = (try? start.status(of: directory.appending(FileName("store.db")))) != nil
+    self.way = way
+    self.start = start
   }
 
   /// Removes the store, closed and without a record, if it was not there before.
   func remove() {
-    guard !hadStore, let directory = try? parent.open(name, [.path, .directory]) else { return }
+    guard !hadStore, let directory = try? start.open(Self.path(way), [.path, .directory]) else {
+      return
+    }
     for file in ["store.db", "store.db-wal", "store.db-shm", "lock"] {
       try? directory.unlink(FileName(file))
     }
-    if !hadDirectory { try? parent.removeDirectory(name) }
+    if hadDirectory { return }
+    for count in (1...way.count).reversed() {
+      try? start.removeDirectory(Self.path(Array(way.prefix(count))))
+    }
+  }
+
+  private static func path(_ way: [FileName]) -> FileName {
+    way.dropFirst().reduce(way[0]) { $0.appending($1) }
   }
 }

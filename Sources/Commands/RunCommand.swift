@@ -47,7 +47,7 @@ enum RunCommand {
       throw CommandFailure(
         .usage, "run: a directory, --, and a command are needed", remedy: "usage: \(usage)")
     }
-    let directory = try MountPoint.check(arguments.operands[0], called: "directory")
+    let directory = try MountPoint.check(arguments.operands[0], called: "directory", mustOwn: false)
     let server = RunServer(directory: directory, settings: settings, command: command, output)
     let ending: Processes.Ending
     do throws(Errno) {
