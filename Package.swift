@@ -63,6 +63,12 @@ let package = Package(
       name: "Hammer", dependencies: ["CLinux"], path: "Tests/Hammer", cSettings: gnu,
       swiftSettings: common),
     .testTarget(
+      name: "LinuxSystemTests", dependencies: ["LinuxSystem", "TestSupport", "CLinux"],
+      cSettings: gnu, swiftSettings: common),
+    .testTarget(
+      name: "CommandsTests", dependencies: ["Commands", "Overlay", "LinuxSystem"],
+      swiftSettings: common),
+    .testTarget(
       name: "MountTests",
       dependencies: ["TestSupport", "CLinux", "LinuxSystem", "sidecarfs", "Hammer"],
       cSettings: gnu, swiftSettings: common),

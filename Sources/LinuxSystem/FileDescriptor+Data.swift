@@ -95,6 +95,13 @@ extension FileDescriptor {
     }
   }
 
+  /// Makes every write go to the end, or to where it says. The system call is `fcntl`.
+  public func setAppending(_ appends: Bool) throws(Errno) {
+    let raw = self.raw
+    let flags = try call { fcntl(raw, F_GETFL) }
+    try call { fcntl(raw, F_SETFL, appends ? flags | O_APPEND : flags & ~O_APPEND) }
+  }
+
   /// Takes or drops a lock of the whole open file; `operation` is made of `LOCK_*`.
   ///
   /// `EAGAIN` when another has it and `LOCK_NB` is given. The corresponding system call is `flock`.

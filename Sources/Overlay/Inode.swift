@@ -2,6 +2,7 @@ import AttributeModel
 import FUSE
 import LinuxSystem
 import SidecarStore
+import Synchronization
 
 /// What tells two objects of the running system apart. While a descriptor holds the object, no
 /// other can have the same.
@@ -25,12 +26,15 @@ final class Inode: Node, @unchecked Sendable {
   let file: FileDescriptor
   let state: Lock<InodeState>
   let locks = InodeLocks()
+  /// When last looked at, it had the set-group-ID bit without group execution.
+  let hasLooseSetGroup: Atomic<Bool>
 
   init(_ file: consuming FileDescriptor, _ status: FileStatus, _ volume: Volume) {
     id = FileID(status)
     type = status.type
     self.volume = volume
     self.file = file
+    hasLooseSetGroup = Atomic(status.hasLooseSetGroup)
     state = Lock(InodeState())
   }
 

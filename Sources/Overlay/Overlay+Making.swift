@@ -51,15 +51,13 @@ extension Overlay {
       let file = try making(request) { () throws(Errno) in
         try parent.file.open(name, wanted.union([.create, .exclusive]), mode: mode)
       }
-      return try newFile(file, name, in: parent)
+      return try newFile(file, name, in: parent, flags)
     } catch {
       guard error == .exists, !flags.contains(.exclusive) else { throw error }
     }
     let entry = try entry(name, in: parent)
     do throws(Errno) {
-      let opened = try open(entry.node, flags: flags, request)
-      if flags.contains(.truncate) { try openFile(opened.handle).file.truncate(to: 0) }
-      return (entry, opened)
+      return (entry, try open(entry.node, flags: flags, request))
     } catch {
       forget(entry.node, lookups: 1)
       throw error
@@ -77,7 +75,7 @@ extension Overlay {
     let file = try making(request) { () throws(Errno) in
       try parent.file.open(FileName("."), wanted, mode: mode)
     }
-    return try newFile(file, nil, in: parent)
+    return try newFile(file, nil, in: parent, flags)
   }
 
   /// One more name for an object; an orphan comes back to life.
@@ -142,11 +140,12 @@ extension Overlay {
   }
 
   private func newFile(
-    _ file: consuming FileDescriptor, _ name: FileName?, in parent: Inode
+    _ file: consuming FileDescriptor, _ name: FileName?, in parent: Inode,
+    _ flags: FileDescriptor.OpenFlags
   ) throws(Errno) -> (NodeEntry, Opened) {
     do throws(Errno) {
       let entry = try newEntry(of: file.reopen(.path), name, in: parent)
-      return (entry, Opened(handle: OpenFile(file), keepsCache: options.cache.keepsPages))
+      return (entry, opened(file, flags))
     } catch {
       if let name { try? parent.file.unlink(name) }
       throw error

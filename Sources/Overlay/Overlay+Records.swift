@@ -1,6 +1,7 @@
 import AttributeModel
 import LinuxSystem
 import SidecarStore
+import Synchronization
 
 /// What the store keeps of an inode, held in memory once it was read.
 extension Overlay {
@@ -60,6 +61,7 @@ extension Overlay {
   /// mount, and the ctime of the attributes if that is later.
   func shown(_ status: FileStatus, of inode: Inode) -> FileStatus {
     var shown = status
+    inode.hasLooseSetGroup.store(status.hasLooseSetGroup, ordering: .relaxed)
     shown.inode = numbers.number(of: status.inode, on: inode.volume)
     if inode === rootInode, hasHiddenDirectory, shown.links > 2 { shown.links -= 1 }
     // When the store fails, files go on; the attribute calls say what is wrong.

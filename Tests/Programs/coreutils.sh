@@ -53,12 +53,13 @@ everything() {
   ln installed installed-too
   ln -sfn tree link && ln -sfn tree/plain link
   ln -f edited installed-too
-  touch -d '1960-01-02 03:04:05.5' early
-  touch -d '2100-01-02 03:04:05.25' late
+  touch -d '1980-01-02 03:04:05.5' early
+  touch -d '2037-01-02 03:04:05.25' late
   touch -r late -d '+1 hour' later
   touch -h -d '2005-05-05' link
   truncate -s 1234567 long && truncate -s -567 long && truncate -s %4096 long
-  stat -c '%N %F %a %h %u %g %s %y' installed installed-too edited link early late later long
+  stat -c '%N %F %a %h %u %g %s' installed installed-too edited long
+  stat -c '%N %F %s %y' link early late later
   chmod -R u+rwX,go-rwx tree/directory && chown -R 7:8 tree/directory
   chmod u+s,g+s long && stat -c %a long && chown 9 long && stat -c %a long
   find tree/directory -printf '%p %m %U:%G\n' | sort
