@@ -41,11 +41,10 @@ let package = Package(
       name: "Overlay", dependencies: ["FUSE", "SidecarStore", "AttributeModel", "LinuxSystem"],
       swiftSettings: safe),
     .target(
-      name: "Commands",
-      dependencies: ["Overlay", "FUSE", "SidecarStore", "AttributeModel", "LinuxSystem"],
+      name: "Commands", dependencies: ["Overlay", "FUSE", "SidecarStore", "LinuxSystem"],
       swiftSettings: safe),
     .executableTarget(
-      name: "sidecarfs", dependencies: ["Commands"], swiftSettings: safe),
+      name: "sidecarfs", dependencies: ["Commands", "LinuxSystem"], swiftSettings: safe),
 
     // Tests, one target for each of the above, and what they share.
     .target(
@@ -60,13 +59,18 @@ let package = Package(
       name: "SidecarStoreTests",
       dependencies: ["SidecarStore", "SQLite", "AttributeModel", "LinuxSystem", "CLinux"],
       cSettings: gnu, swiftSettings: common),
+    .executableTarget(
+      name: "Hammer", dependencies: ["CLinux"], path: "Tests/Hammer", cSettings: gnu,
+      swiftSettings: common),
     .testTarget(
       name: "LinuxSystemTests", dependencies: ["LinuxSystem", "TestSupport", "CLinux"],
       cSettings: gnu, swiftSettings: common),
     .testTarget(
-      name: "CommandsTests", dependencies: ["Commands", "Overlay", "LinuxSystem"], swiftSettings: common),
+      name: "CommandsTests", dependencies: ["Commands", "Overlay", "LinuxSystem"],
+      swiftSettings: common),
     .testTarget(
-      name: "MountTests", dependencies: ["TestSupport", "CLinux", "LinuxSystem", "sidecarfs"],
+      name: "MountTests",
+      dependencies: ["TestSupport", "CLinux", "LinuxSystem", "sidecarfs", "Hammer"],
       cSettings: gnu, swiftSettings: common),
   ]
 )

@@ -148,7 +148,7 @@ struct RunServer {
       // Without us the directory is dead: the command must not go on with it.
       try Processes.endWithParent()
       guard Processes.parent == parent, let ready, try !ready.readSome(count: 1).isEmpty else {
-        Processes.exit(ExitStatus.run.rawValue)
+        Processes.exitForked(ExitStatus.run.rawValue)
       }
       // Until somebody asks for the root's status the kernel takes it for root's own, which an
       // ordinary user's namespace does not know and refuses to give an attribute.
@@ -160,7 +160,7 @@ struct RunServer {
     } catch {
       let remedy = error == .noEntry ? "; name a program in PATH, or its path" : ""
       output.complain("sidecarfs: run: \(command.first?.description ?? ""): \(error)\(remedy)")
-      Processes.exit((error == .noEntry ? ExitStatus.notFound : .notExecutable).rawValue)
+      Processes.exitForked((error == .noEntry ? ExitStatus.notFound : .notExecutable).rawValue)
     }
   }
 }

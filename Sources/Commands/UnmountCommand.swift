@@ -39,7 +39,8 @@ enum UnmountCommand {
     let user = Processes.effectiveUser
     if let owner = mount.owner, user != 0, owner != user {
       throw CommandFailure(
-        .usage, "\(path) was mounted by user \(owner)", remedy: "unmount it as that user, or as root")
+        .usage, "\(path) was mounted by user \(owner)",
+        remedy: "unmount it as that user, or as root")
     }
     let isLazy = arguments.has("lazy")
     // Opened before, since the daemon takes its socket away as it ends.

@@ -59,7 +59,9 @@ public protocol FileSystem: Sendable {
   func link(_ node: Node, to newName: FileName, in newParent: Node, _ request: Request)
     throws(Errno) -> NodeEntry
 
-  /// Opens a file. The kernel does creating, and exclusion; `O_TRUNC` comes as a setattr.
+  /// Opens a file, and cuts it when `O_TRUNC` says so; creating and exclusion are the kernel's.
+  ///
+  /// `OpenFlags.execution` comes with what is opened to be executed.
   func open(_ node: Node, flags: FileDescriptor.OpenFlags, _ request: Request)
     throws(Errno) -> Opened
 
@@ -80,7 +82,8 @@ public protocol FileSystem: Sendable {
 
   /// Writes. The bytes belong to the binding: they are copied on before this returns.
   func write(
-    _ data: borrowing WriteData, to handle: Handle, at offset: Int64, _ request: Request
+    _ data: borrowing WriteData, to handle: Handle, _ node: Node, at offset: Int64,
+    _ request: Request
   ) throws(Errno) -> Int
 
   /// A descriptor of the file was closed (there may be more): the last place where a delayed

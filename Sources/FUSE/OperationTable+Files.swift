@@ -24,7 +24,8 @@ func addFileOperations(_ table: inout fuse_lowlevel_ops) {
       guard let vector else { throw .inputOutput }
       return .written(
         try context.fileSystem.write(
-          WriteData(vector), to: context.handle(info), at: Int64(offset), context.request(raw)))
+          WriteData(vector, flags: info?.pointee.flags ?? 0), to: context.handle(info),
+          context.node(node), at: Int64(offset), context.request(raw)))
     }
   }
   table.flush = { raw, node, info in
@@ -64,7 +65,8 @@ func addFileOperations(_ table: inout fuse_lowlevel_ops) {
           context.handle(info), to: Int64(offset), whence: whence, context.request(raw)))
     }
   }
-  table.copy_file_range = { raw, node, offset, info, target, targetOffset, targetInfo, count, flags in
+  table.copy_file_range = {
+    raw, node, offset, info, target, targetOffset, targetInfo, count, flags in
     answer(raw, .copyFileRange, "\(node) \(offset) \(target) \(targetOffset) \(count)") {
       (context) throws(Errno) in
       .written(

@@ -48,8 +48,8 @@ public struct MountError: Error, Sendable {
 
 /// One mount: connects a ``FileSystem`` with the kernel.
 ///
-/// Make it, ``mount(at:)``, ``serve()`` until somebody unmounts or calls ``stop()``. libfuse's lines
-/// for a log go to the closure that ``init`` takes. SIGUSR1 of the process is used to wake threads.
+/// Make it, ``mount(at:)``, ``serve()`` until somebody unmounts or calls ``stop()``. SIGUSR1 of the
+/// process is used to wake threads.
 public final class Session: @unchecked Sendable {
   private let session: SessionPointer
   private let context: SessionContext
@@ -121,12 +121,13 @@ public final class Session: @unchecked Sendable {
 
 /// What we ask of the kernel, of what it offers.
 ///
-/// Not among it: ATOMIC_O_TRUNC and HANDLE_KILLPRIV, because without them the kernel itself takes
-/// setuid bits and `security.capability` away before a file changes; the writeback cache, because the
+/// Not among it: HANDLE_KILLPRIV, because without it the kernel itself takes setuid bits and
+/// `security.capability` away before a file changes; the writeback cache, because the
 /// source may change underneath; EXPORT_SUPPORT, because a forgotten node cannot be found again.
 private func negotiate(_ connection: UnsafeMutablePointer<fuse_conn_info>) {
   let wanted =
-    FUSE_CAP_ASYNC_READ | FUSE_CAP_POSIX_LOCKS | FUSE_CAP_FLOCK_LOCKS | FUSE_CAP_DONT_MASK
+    FUSE_CAP_ASYNC_READ | FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_POSIX_LOCKS | FUSE_CAP_FLOCK_LOCKS
+    | FUSE_CAP_DONT_MASK
     | FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE
     | FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO
     | FUSE_CAP_ASYNC_DIO | FUSE_CAP_PARALLEL_DIROPS

@@ -59,6 +59,11 @@ public struct StatusChange: Sendable {
 
   /// Changes nothing.
   public init() {}
+
+  /// Whether it changes nothing but, as any setattr, the ctime.
+  public var isEmpty: Bool {
+    mode == nil && uid == nil && gid == nil && size == nil && accessed.isKept && modified.isKept
+  }
 }
 
 /// An opened file or directory.

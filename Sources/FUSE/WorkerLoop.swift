@@ -127,7 +127,9 @@ final class WorkerLoop: Sendable {
         state.failure = state.failure ?? failure
         state.isStopping = true
       }
-      if let session = state.session, fuse_session_exited(session.pointer) != 0 { state.isStopping = true }
+      if let session = state.session, fuse_session_exited(session.pointer) != 0 {
+        state.isStopping = true
+      }
     }
     changed.broadcast()
   }

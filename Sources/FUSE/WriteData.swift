@@ -5,7 +5,14 @@ public import LinuxSystem
 public struct WriteData: ~Copyable {
   private let vector: UnsafeMutablePointer<fuse_bufvec>
 
-  init(_ vector: UnsafeMutablePointer<fuse_bufvec>) { self.vector = vector }
+  /// They go to the end of the file, wherever that is (`O_APPEND`, which fcntl(2) can change while
+  /// the file is open).
+  public let appends: Bool
+
+  init(_ vector: UnsafeMutablePointer<fuse_bufvec>, flags: Int32) {
+    self.vector = vector
+    appends = FileDescriptor.OpenFlags(rawValue: flags).contains(.append)
+  }
 
   /// How many bytes there are.
   public var count: Int { fuse_buf_size(vector) }

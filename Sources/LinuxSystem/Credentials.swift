@@ -113,8 +113,8 @@ public enum ProcessPrivileges {
   public static let systemAdministration = 21
   /// CAP_DAC_OVERRIDE, which passes over mode bits.
   public static let permissionOverride = 1
-  /// CAP_MKNOD, which makes device nodes.
-  public static let nodeMaking = 27
+  /// CAP_FSETID, which keeps set-id bits when a file changes.
+  public static let setIDKeeping = 4
 
   static func effectiveCapabilities(in status: [UInt8]) -> UInt64? {
     for line in status.split(separator: UInt8(ascii: "\n")) {

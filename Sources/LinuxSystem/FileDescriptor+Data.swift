@@ -95,6 +95,13 @@ extension FileDescriptor {
     }
   }
 
+  /// Makes every write go to the end, or to where it says. The system call is `fcntl`.
+  public func setAppending(_ appends: Bool) throws(Errno) {
+    let raw = self.raw
+    let flags = try call { fcntl(raw, F_GETFL) }
+    try call { fcntl(raw, F_SETFL, appends ? flags | O_APPEND : flags & ~O_APPEND) }
+  }
+
   /// Takes or drops a lock of the whole open file; `operation` is made of `LOCK_*`.
   ///
   /// `EAGAIN` when another has it and `LOCK_NB` is given. The corresponding system call is `flock`.
@@ -136,7 +143,8 @@ extension FileDescriptor {
     let raw = self.raw
     try call { clinux_lock(raw, F_OFD_GETLK, &kernel) }
     return RangeLock(
-      type: kernel.l_type, start: Int64(kernel.l_start), length: Int64(kernel.l_len), pid: kernel.l_pid)
+      type: kernel.l_type, start: Int64(kernel.l_start), length: Int64(kernel.l_len),
+      pid: kernel.l_pid)
   }
 
   /// Takes or drops a lock that belongs to this open file; `EAGAIN` when another is in the way.

@@ -26,8 +26,12 @@ public enum Processes {
   /// How many processors there are to run on.
   public static var processorCount: Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
 
-  /// Ends the process at once.
-  public static func exit(_ status: Int32) -> Never { Glibc._exit(status) }
+  /// Ends the process. The corresponding function is `exit`.
+  public static func exit(_ status: Int32) -> Never { Glibc.exit(status) }
+
+  /// Ends a forked process that never became another program: nothing that its parent has prepared
+  /// for its own end is run. The corresponding system call is `_exit`.
+  public static func exitForked(_ status: Int32) -> Never { Glibc._exit(status) }
 
   /// Leaves the terminal: a session of its own. The corresponding system call is `setsid`.
   public static func startSession() throws(Errno) { try call { setsid() } }

@@ -14,17 +14,18 @@ extension Overlay {
     let name = try AttributeName(name.bytes)
     let condition = try SetCondition(flags: flags.rawValue)
     try AttributeRules.linux.check(name)
-    try refuseFrozen(inode)
-    let lineage = try isStored(inode) ? [] : inode.lineage()
+    let before = try changeableStatus(of: inode)
+    let lineage = try isStored(inode) ? Lineage() : inode.lineage()
     try withRecord(of: inode) { (record, key) throws(Errno) in
       try record.attributes.admit(name, value, condition)
-      let now = Timestamp.now
+      let now = Timestamp.now(after: max(before.changed, record.changed ?? before.changed))
       try store.set(
-        name, to: value, of: key, type: inode.type, changed: now, lineage: lineage)
+        name, to: value, of: key, type: inode.type, changed: now, lineage: lineage.steps)
       record.attributes[name] = value
       record.changed = now
       record.isStored = true
     }
+    dropDead(lineage.ancestors)
   }
 
   /// Answers from memory once the inode's attributes were read.
@@ -57,19 +58,21 @@ extension Overlay {
     let inode = try inode(node)
     let name = try AttributeName(name.bytes)
     try AttributeRules.linux.check(name)
-    try refuseFrozen(inode)
+    let before = try changeableStatus(of: inode)
     try withRecord(of: inode) { (record, key) throws(Errno) in
       try record.attributes.admitRemoval(of: name)
-      let now = Timestamp.now
+      let now = Timestamp.now(after: max(before.changed, record.changed ?? before.changed))
       try store.remove(name, of: key, changed: now)
       record.attributes[name] = nil
       record.changed = now
     }
   }
 
-  /// chattr +i and +a on the source forbid changes here too; the kernel, seeing only our inode,
-  /// cannot know.
-  private func refuseFrozen(_ inode: Inode) throws(Errno) {
-    if try inode.file.status().isFrozen { throw .notPermitted }
+  /// The status before a change. chattr +i and +a on the source forbid changes here too (`EPERM`);
+  /// the kernel, seeing only our inode, cannot know.
+  private func changeableStatus(of inode: Inode) throws(Errno) -> FileStatus {
+    let status = try inode.file.status()
+    if status.isFrozen { throw .notPermitted }
+    return status
   }
 }

@@ -10,18 +10,34 @@ extension Overlay {
   ) throws(Errno) -> Opened {
     let inode = try inode(node)
     let wanted = sourceFlags(flags)
-    let file = try asCaller(request, groupsMatter: false) { () throws(Errno) in
-      try inode.file.reopen(wanted)
+    do throws(Errno) {
+      let file = try asCaller(request, groupsMatter: false) { () throws(Errno) in
+        try inode.file.reopen(wanted)
+      }
+      return opened(file, flags)
+    } catch {
+      // A program may be executed by who may not read it.
+      guard error == .accessDenied, flags.contains(.execution) else { throw error }
+      try asCaller(request, groupsMatter: false) { () throws(Errno) in
+        try inode.file.checkAccess(1)
+      }
+      return opened(try inode.file.reopen(wanted), flags)
     }
-    return Opened(handle: OpenFile(file), keepsCache: options.cache.keepsPages)
+  }
+
+  /// An open file of the source as an answer.
+  func opened(_ file: consuming FileDescriptor, _ flags: FileDescriptor.OpenFlags) -> Opened {
+    Opened(
+      handle: OpenFile(file, appends: flags.contains(.append)),
+      keepsCache: options.cache.keepsPages)
   }
 
   /// How a file of the source is opened for a caller's flags.
   ///
-  /// Creating and cutting are steps of their own. With `O_DIRECT` the kernel passes by its own
+  /// Creating is a step of its own. With `O_DIRECT` the kernel passes by its own
   /// pages; the source's file is opened without, as its alignment is not that of our buffers.
   func sourceFlags(_ flags: FileDescriptor.OpenFlags) -> FileDescriptor.OpenFlags {
-    flags.subtracting([.create, .exclusive, .truncate, .noFollow, .direct, .temporary])
+    flags.subtracting([.create, .exclusive, .noFollow, .direct, .temporary, .execution])
   }
 
   /// A part of the file, spliced to the kernel.
@@ -33,9 +49,13 @@ extension Overlay {
 
   /// The bytes go from the kernel's pipe into the file.
   public func write(
-    _ data: borrowing WriteData, to handle: Handle, at offset: Int64, _ request: Request
+    _ data: borrowing WriteData, to handle: Handle, _ node: Node, at offset: Int64,
+    _ request: Request
   ) throws(Errno) -> Int {
-    try data.copy(to: openFile(handle).file, at: offset)
+    let open = try openFile(handle)
+    try dropSetGroup(of: inode(node), request)
+    try open.follow(appending: data.appends)
+    return try data.copy(to: open.file, at: offset)
   }
 
   /// Closes a duplicate, which makes a network file system send what it still holds and say what
@@ -63,6 +83,7 @@ extension Overlay {
   public func fallocate(
     _ handle: Handle, _ node: Node, mode: Int32, offset: Int64, length: Int64, _ request: Request
   ) throws(Errno) {
+    try dropSetGroup(of: inode(node), request)
     try openFile(handle).file.allocate(mode: mode, offset: offset, length: length)
   }
 

@@ -23,7 +23,7 @@ extension Overlay {
     let parent = try inode(parent)
     try refuseReserved(name, in: parent)
     try making(request) { () throws(Errno) in try parent.file.makeDirectory(name, mode: mode) }
-    return try newEntry(name, in: parent)
+    return try newEntry(name, in: parent, isDirectory: true)
   }
 
   /// Makes a symbolic link as the caller's.
@@ -51,15 +51,13 @@ extension Overlay {
       let file = try making(request) { () throws(Errno) in
         try parent.file.open(name, wanted.union([.create, .exclusive]), mode: mode)
       }
-      return try newFile(file, name, in: parent)
+      return try newFile(file, name, in: parent, flags)
     } catch {
       guard error == .exists, !flags.contains(.exclusive) else { throw error }
     }
     let entry = try entry(name, in: parent)
     do throws(Errno) {
-      let opened = try open(entry.node, flags: flags, request)
-      if flags.contains(.truncate) { try openFile(opened.handle).file.truncate(to: 0) }
-      return (entry, opened)
+      return (entry, try open(entry.node, flags: flags, request))
     } catch {
       forget(entry.node, lookups: 1)
       throw error
@@ -77,7 +75,7 @@ extension Overlay {
     let file = try making(request) { () throws(Errno) in
       try parent.file.open(FileName("."), wanted, mode: mode)
     }
-    return try newFile(file, nil, in: parent)
+    return try newFile(file, nil, in: parent, flags)
   }
 
   /// One more name for an object; an orphan comes back to life.
@@ -87,32 +85,49 @@ extension Overlay {
     let parent = try inode(newParent)
     let target = try inode(node)
     try refuseReserved(newName, in: parent)
+    let wasOrphan = target.state.withLock { $0.isOrphan }
     try parent.file.link(target.file, as: newName)
     target.state.withLock { $0.isOrphan = false }
-    let entry = try entry(newName, in: parent)
-    if target.volume.key != nil {
+    do throws(Errno) {
+      let entry = try entry(newName, in: parent)
       do throws(Errno) {
-        if try isStored(target) { try store.link(target.key(), at: target.lineage()) }
+        if target.volume.key != nil, try isStored(target) {
+          let lineage = try target.lineage()
+          try store.link(target.key(), at: lineage.steps)
+          dropDead(lineage.ancestors)
+        }
+        return entry
       } catch {
         forget(entry.node, lookups: 1)
         throw error
       }
+    } catch {
+      // An orphan that the store takes for one must not have a name.
+      try? parent.file.unlink(newName)
+      target.state.withLock { $0.isOrphan = wasOrphan }
+      throw error
     }
-    return entry
   }
 
-  /// The entry of an object that was made under a name.
-  private func newEntry(_ name: FileName, in parent: Inode) throws(Errno) -> NodeEntry {
-    try newEntry(of: parent.file.open(name, [.path, .noFollow]), name, in: parent)
+  /// The entry of an object that was made under a name. What cannot be entered is taken away again.
+  private func newEntry(
+    _ name: FileName, in parent: Inode, isDirectory: Bool = false
+  ) throws(Errno) -> NodeEntry {
+    do throws(Errno) {
+      return try newEntry(of: parent.file.open(name, [.path, .noFollow]), name, in: parent)
+    } catch {
+      try? isDirectory ? parent.file.removeDirectory(name) : parent.file.unlink(name)
+      throw error
+    }
   }
 
   private func newEntry(
     of file: consuming FileDescriptor, _ name: FileName?, in parent: Inode
   ) throws(Errno) -> NodeEntry {
     let status = try file.status()
-    // Before the kernel can ask for attributes, so that it never sees those of another object.
     let volume = try volumes.volume(of: file, status)
     let made = Inode(file, status, volume)
+    // Before the kernel hears of it, so that it never sees attributes of another object.
     try startAnew(made)
     let inode = nodes.retain(made.id, orInsert: made)
     if let name {
@@ -125,9 +140,15 @@ extension Overlay {
   }
 
   private func newFile(
-    _ file: consuming FileDescriptor, _ name: FileName?, in parent: Inode
+    _ file: consuming FileDescriptor, _ name: FileName?, in parent: Inode,
+    _ flags: FileDescriptor.OpenFlags
   ) throws(Errno) -> (NodeEntry, Opened) {
-    let entry = try newEntry(of: file.reopen(.path), name, in: parent)
-    return (entry, Opened(handle: OpenFile(file), keepsCache: options.cache.keepsPages))
+    do throws(Errno) {
+      let entry = try newEntry(of: file.reopen(.path), name, in: parent)
+      return (entry, opened(file, flags))
+    } catch {
+      if let name { try? parent.file.unlink(name) }
+      throw error
+    }
   }
 }

@@ -1,6 +1,7 @@
 import AttributeModel
 import LinuxSystem
 import SidecarStore
+import Synchronization
 
 /// What the store keeps of an inode, held in memory once it was read.
 extension Overlay {
@@ -30,17 +31,28 @@ extension Overlay {
       attributes: AttributeSet(stored.attributes), changed: stored.changed, isStored: true)
   }
 
+  /// Whether the store knows an object. Of a directory it may know because of something inside, of
+  /// which the directory's inode knows nothing: so it is asked.
   func isStored(_ inode: Inode) throws(Errno) -> Bool {
-    try withRecord(of: inode) { (record, _) throws(Errno) in record.isStored }
+    if inode.type == .directory { return try store.record(of: inode.key()) != nil }
+    return try withRecord(of: inode) { (record, _) throws(Errno) in record.isStored }
   }
 
   /// An object was made: it starts without attributes, and what the store has under its key was
   /// another's.
+  ///
+  /// A handle's generation is new with each object. So when the store cannot be read, files can
+  /// still be made; with inode numbers alone they cannot.
   func startAnew(_ inode: Inode) throws(Errno) {
-    guard inode.volume.key != nil else { return }
+    guard let volume = inode.volume.key else { return }
     let key = try inode.key()
     try inode.state.withLock { (state) throws(Errno) in
-      if try store.record(of: key) != nil { try store.quarantine(key, because: .reusedKey) }
+      do throws(Errno) {
+        if try store.record(of: key) != nil { try store.quarantine(key, because: .reusedKey) }
+      } catch {
+        guard volume.kind == .handle else { throw error }
+        options.report("the store could not be asked about a new object: \(error)")
+      }
       state.record = InodeRecord()
     }
   }
@@ -49,6 +61,7 @@ extension Overlay {
   /// mount, and the ctime of the attributes if that is later.
   func shown(_ status: FileStatus, of inode: Inode) -> FileStatus {
     var shown = status
+    inode.hasLooseSetGroup.store(status.hasLooseSetGroup, ordering: .relaxed)
     shown.inode = numbers.number(of: status.inode, on: inode.volume)
     if inode === rootInode, hasHiddenDirectory, shown.links > 2 { shown.links -= 1 }
     // When the store fails, files go on; the attribute calls say what is wrong.

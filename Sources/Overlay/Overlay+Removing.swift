@@ -45,7 +45,11 @@ extension Overlay {
     }
     hasMoved(moved, from: name, in: parent, to: newName, in: newParent)
     if flags.contains(.whiteout) {
-      try startAnew(peek(name, in: parent))
+      do throws(Errno) {
+        try startAnew(peek(name, in: parent))
+      } catch {
+        options.report("the store could not be asked about a whiteout: \(error)")
+      }
     }
   }
 
@@ -66,8 +70,10 @@ extension Overlay {
     guard inode.volume.key != nil else { return }
     do throws(Errno) {
       guard try isStored(inode) else { return }
+      let lineage = try inode.lineage()
       try store.move(
-        inode.key(), from: Entry(parent: parent.key(), name: name.bytes), to: inode.lineage())
+        inode.key(), from: Entry(parent: parent.key(), name: name.bytes), to: lineage.steps)
+      dropDead(lineage.ancestors)
     } catch {
       // The handle still leads to the record; only the way back after a restore is out of date.
       options.report("the store did not take note of a rename: \(error)")

@@ -25,7 +25,8 @@ public final class Database: @unchecked Sendable {
   /// waited for, a few seconds long.
   public init(_ path: FileName, _ access: Access) throws(SQLiteError) {
     guard let vfs = LiteralPathVFS.name else { throw SQLiteError(code: SQLITE_NOMEM) }
-    let mode = access == .readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+    let mode =
+      access == .readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
     var opened: OpaquePointer?
     let result = sqlite3_open_v2(
       path.cString, &opened, mode | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, vfs)
@@ -93,6 +94,12 @@ public final class Database: @unchecked Sendable {
   public func checkpoint() throws(SQLiteError) {
     try check(
       sqlite3_wal_checkpoint_v2(connection, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil))
+  }
+
+  /// Moves into the database what no reader needs, and waits for none. When that was everything,
+  /// the next transaction writes over the log from its start and needs no more room.
+  public func checkpointWithoutWaiting() throws(SQLiteError) {
+    try check(sqlite3_wal_checkpoint_v2(connection, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil))
   }
 
   /// Copies the whole database, as it is at this moment, over the file at `path`, durably.

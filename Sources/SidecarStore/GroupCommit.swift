@@ -9,7 +9,9 @@ import SQLite
 ///
 /// A change is reported as done only when the transaction that holds it was committed. When
 /// anything in a transaction fails, it is rolled back and each of its changes is tried alone:
-/// one that cannot be done takes no other with it.
+/// one that cannot be done takes no other with it. On a full disk the log is first moved into the
+/// database, as far as there is room, because it may then be written over: otherwise nothing could
+/// even be removed there.
 ///
 /// Lock order: `connection`, then `queue` or `progress`, never both.
 final class GroupCommit: Sendable {
@@ -24,10 +26,13 @@ final class GroupCommit: Sendable {
   private final class Job: @unchecked Sendable {
     let change: Change
     let isDurable: Bool
+    /// Needless once this commit is on the disk.
+    let goal: Int?
     var result: Result<Void, SQLiteError>?
-    init(isDurable: Bool, _ change: @escaping Change) {
+    init(isDurable: Bool, goal: Int? = nil, _ change: @escaping Change) {
       self.change = change
       self.isDurable = isDurable
+      self.goal = goal
     }
   }
 
@@ -52,40 +57,52 @@ final class GroupCommit: Sendable {
 
   /// Puts on the disk what was committed before the call, if anything was.
   func sync() throws(Errno) {
-    let isDone = progress.withLock { $0.commits == $0.durableUpTo }
-    if !isDone { try performDurably { (_) throws(SQLiteError) in } }
+    let (last, durable) = progress.withLock { ($0.commits, $0.durableUpTo) }
+    if durable == last { return }
+    try run(Job(isDurable: true, goal: last) { (_) throws(SQLiteError) in })
   }
 
   /// Makes a last change, durably, empties the log and lets go of the connection.
   ///
   /// Everything after that fails with `EIO`.
   func close(_ change: @escaping Change) throws(Errno) {
+    defer { abandon() }
     try performDurably(change)
     do throws(SQLiteError) {
       try connection.withLock { (connection) throws(SQLiteError) in
         try connection?.database.checkpoint()
-        connection = nil
       }
     } catch {
-      throw error.errno
+      // Another process still reads, or there is no room to have everything twice: the log stays,
+      // and it is as durable as the database.
+      if ![.busy, .noSpace, .overQuota].contains(error.errno) { throw error.errno }
     }
   }
+
+  /// Lets go of the connection.
+  func abandon() { connection.withLock { $0 = nil } }
 
   private func run(_ job: Job) throws(Errno) {
     queue.withLock { $0.append(job) }
     let result = connection.withLock { (connection) -> Result<Void, SQLiteError> in
       if let result = job.result { return result }
-      let batch = queue.withLock { (queue) -> [Job] in
+      var batch = queue.withLock { (queue) -> [Job] in
         defer { queue = [] }
         return queue
       }
-      run(batch, on: &connection)
+      // The commit before, while these waited, may have been durable.
+      let durable = progress.withLock { $0.durableUpTo }
+      for job in batch where job.goal.map({ $0 <= durable }) ?? false { job.result = .success(()) }
+      batch.removeAll { $0.result != nil }
+      if !batch.isEmpty { run(batch, on: &connection) }
       return job.result ?? .failure(SQLiteError.closed)
     }
     if case .failure(let error) = result { throw error.errno }
   }
 
-  private func run(_ batch: [Job], on connection: inout Connection?) {
+  private func run(
+    _ batch: [Job], on connection: inout Connection?, isLastTry: Bool = false
+  ) {
     do throws(SQLiteError) {
       guard connection != nil else { throw SQLiteError.closed }
       let isDurable = batch.contains { $0.isDurable }
@@ -95,11 +112,14 @@ final class GroupCommit: Sendable {
       progress.withLock { $0.count(changes: batch.count, isDurable: isDurable) }
       for job in batch { job.result = .success(()) }
     } catch {
-      if batch.count == 1 {
-        batch.first?.result = .failure(error)
-      } else {
-        for job in batch { run([job], on: &connection) }
+      let isFull = error.errno == .noSpace
+      guard !isLastTry, isFull || batch.count > 1 else {
+        for job in batch { job.result = .failure(error) }
+        return
       }
+      // Whether this helps, the next try tells.
+      if isFull { try? connection?.database.checkpointWithoutWaiting() }
+      for job in batch { run([job], on: &connection, isLastTry: true) }
     }
   }
 }

@@ -9,10 +9,12 @@ public final class MemoryStore: AttributeStore {
   /// An empty store.
   public init() {}
 
+  /// Everything kept of an object.
   public func record(of object: ObjectKey) throws(Errno) -> ObjectRecord? {
     contents.withLock { $0.records[object] }
   }
 
+  /// Keeps an attribute, and makes the object known if it is not.
   public func set(
     _ name: AttributeName, to value: [UInt8], of object: ObjectKey, type: FileType,
     changed: Timestamp, lineage: [LineageStep]
@@ -28,6 +30,7 @@ public final class MemoryStore: AttributeStore {
     }
   }
 
+  /// Removes an attribute; the record stays.
   public func remove(
     _ name: AttributeName, of object: ObjectKey, changed: Timestamp
   ) throws(Errno) {
@@ -37,6 +40,7 @@ public final class MemoryStore: AttributeStore {
     }
   }
 
+  /// Gives a known object one more name.
   public func link(_ object: ObjectKey, at lineage: [LineageStep]) throws(Errno) {
     contents.withLock { contents in
       guard contents.records[object] != nil else { return }
@@ -45,6 +49,7 @@ public final class MemoryStore: AttributeStore {
     }
   }
 
+  /// Takes a name from a known object.
   public func unlink(_ object: ObjectKey, _ entry: Entry, isLast: Bool) throws(Errno) {
     contents.withLock { contents in
       guard contents.records[object] != nil else { return }
@@ -57,6 +62,7 @@ public final class MemoryStore: AttributeStore {
     }
   }
 
+  /// Puts a known object under another name.
   public func move(
     _ object: ObjectKey, from entry: Entry, to lineage: [LineageStep]
   ) throws(Errno) {
@@ -67,10 +73,12 @@ public final class MemoryStore: AttributeStore {
     }
   }
 
+  /// Forgets an object.
   public func discard(_ object: ObjectKey) throws(Errno) {
     contents.withLock { $0.drop(object) }
   }
 
+  /// Sets aside what is kept under a key.
   public func quarantine(_ object: ObjectKey, because reason: QuarantineReason) throws(Errno) {
     contents.withLock { contents in
       guard contents.records[object] != nil else { return }
@@ -79,8 +87,10 @@ public final class MemoryStore: AttributeStore {
     }
   }
 
+  /// Does nothing: nothing here outlives the process.
   public func sync() throws(Errno) {}
 
+  /// How much there is.
   public func counts() throws(Errno) -> StoreCounts {
     contents.withLock { contents in
       StoreCounts(

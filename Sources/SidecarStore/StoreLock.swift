@@ -14,13 +14,12 @@ enum StoreLock {
     do throws(Errno) {
       let file = try directory.open(
         FileName("lock"), [.readWrite, .create, .noFollow], mode: 0o600)
-      if try isTaken(file) {
-        holder = try file.read(at: 0, count: 8192)
-      } else {
+      guard try isTaken(file) else {
         try file.truncate(to: 0)
         try file.write(Array("\(getpid()) ".utf8) + mountpoint.bytes + [UInt8(ascii: "\n")])
         return file
       }
+      holder = try file.read(at: 0, count: 8192)
     } catch {
       throw StoreError(error == .readOnly ? .readOnly : .unreachable(error), at: place)
     }

@@ -49,8 +49,9 @@ struct StoreOpening {
   /// Opens the database, checks it, and brings it to the present version.
   func openDatabase(in directory: borrowing FileDescriptor) throws(StoreError) -> Database {
     let database = try attempt { () throws(SQLiteError) in try Database(path, .readWrite) }
-    // Until it is known to be ours.
-    database.keepLogOnClose(true)
+    // Until it is known to be ours, closing it must not move the log into it; an empty log may go.
+    let log = try StoreOwnership.status(of: Self.fileName + "-wal", in: directory, at: place)
+    database.keepLogOnClose(log.map { $0.size > 0 } ?? false)
     let version = try checkOrigin(of: database)
     if database.isReadOnly { throw StoreError(.readOnly, at: place) }
     // Damage must be found before anything is built on it.

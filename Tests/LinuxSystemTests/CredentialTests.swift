@@ -140,7 +140,8 @@ import Testing
   @Test func setIsParsed() {
     #expect(bits("CapPrm:\t0000000000000001\nCapEff:\t000001ffffffffff\n") == 0x1ff_ffff_ffff)
     #expect(bits("CapEff:\t0000000000000000\n") == 0)
-    for text in ["", "CapEff:\n", "CapEff:\tzz\n", "xCapEff:\t1\n", "CapEff:\t1ffffffffffffffff\n"] {
+    for text in ["", "CapEff:\n", "CapEff:\tzz\n", "xCapEff:\t1\n", "CapEff:\t1ffffffffffffffff\n"]
+    {
       #expect(bits(text) == nil)
     }
   }

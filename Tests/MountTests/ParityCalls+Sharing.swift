@@ -58,6 +58,7 @@ extension Calls {
       thread.withLock { $0 = clinux_thread_id() }
       body(other)
       if !released.withLock({ $0 }) { early.withLock { $0 = true } }
+      closeEverything()
       done.withLock { $0 = true }
     }
     _ = try? waiting(for: what, within: .seconds(10)) {

@@ -132,6 +132,8 @@ extension ParityCase {
       c.fallocate(file, 3, 100, 50)
       c.content("f")
       for mode: Int32 in [16, 17, 8, 32, 64, 9, 40, 0x100] {
+        c.ftruncate(file, 0)
+        c.pwrite(file, Bytes("a", times: 16384), at: 0)
         c.fallocate(file, mode, 8192, 4096)
         c.stat(file)
         c.content("f")

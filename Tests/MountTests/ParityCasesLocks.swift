@@ -157,13 +157,24 @@ extension ParityCase {
       c.unlink("f")
       c.mapped(file, 4096, PROT_READ, MAP_SHARED) { c.note("unlinked reads \($0[0])") }
     },
+    .attributes("notifications") { c in
+      c.file("f", "content")
+      c.mkdir("d")
+      c.watching(["f", "d", "."]) {
+        for path: Target in ["f", "d"] {
+          c.set(path, "user.a", "1")
+          c.set(path, "user.a", "2", 1)
+          c.get(path, "user.a")
+          c.remove(path, "user.a")
+          c.remove(path, "user.a")
+        }
+      }
+    },
     .files("notifications") { c in
       c.file("f", "content")
       c.mkdir("d")
       c.watching(["f", "d", "."]) {
         c.chmod("f", 0o600)
-        c.set("f", "user.a", "1")
-        c.remove("f", "user.a")
         let file = c.open("f", O_RDWR)
         c.write(file, "x")
         c.close(file)

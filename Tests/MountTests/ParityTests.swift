@@ -40,10 +40,11 @@ import Testing
     for kind in fixture.mounts.map(\.kind) {
       let source = try Source(kind, in: scratch, named: "source-\(kind)")
       let store = try scratch.directory("store-\(kind)")
-      let mount = try Mount(source.path, store: store, in: scratch)
+      let mount = try Mount(
+        source.path, store: store, options: ParityFixture.options, in: scratch)
       let place = Place(kind: kind, isMount: true, path: mount.mountPoint)
       _ = try await fixture.transcript(of: .beforeReadOnly, in: place, keep: true)
-      try mount.remount(options: ["-o", "ro"])
+      try mount.remount(options: ParityFixture.options + ["-o", "ro"])
       let lines = try await fixture.transcript(of: parityCase, in: place, keep: true)
       let accepted = parityCase.oracle.kinds(source: kind).compactMap { kind in
         natives[kind].map { (kind: kind, lines: $0) }

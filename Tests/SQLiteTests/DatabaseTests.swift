@@ -46,7 +46,7 @@ import Testing
     (10 | 4 << 8, ENOENT, .inputOutput), (11, 0, .inputOutput), (26, 0, .inputOutput),
     (8, 0, .readOnly), (14, 0, .inputOutput), (14, EMFILE, .tooManyOpenFiles), (5, 0, .busy),
     (6, 0, .busy), (7, 0, .noMemory), (19, 0, .inputOutput), (1, 0, .inputOutput),
-    ]
+  ]
 
   @Test(arguments: codes)
   func codesBecomeErrno(_ code: Int32, _ system: Int32, _ expected: Errno) {

@@ -41,6 +41,10 @@ final class TemporaryDirectory: Sendable {
     try Data(bytes).write(to: URL(fileURLWithPath: "\(path)/\(name)"))
   }
 
+  func names() throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: path)
+  }
+
   /// The bytes of every file that a store keeps things in; the log's index is made anew each time.
   func snapshot() throws -> [String: Data] {
     var files: [String: Data] = [:]

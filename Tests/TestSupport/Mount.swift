@@ -92,6 +92,15 @@ package final class Mount: Sendable {
     TestSupport.unmount(mountPoint)
   }
 
+  /// Asks the daemon to end, by SIGTERM, and waits for it; throws `Ended` unless its status is 0.
+  package func terminate(within limit: Duration) throws {
+    guard let daemon = daemon.withLock({ $0 }) else { return }
+    daemon.signal(SIGTERM)
+    let status = try daemon.wait(within: limit)
+    self.daemon.withLock { $0 = nil }
+    if status != 0 { throw Ended(status: status, printed: printed) }
+  }
+
   private static let count = Lock(0)
 
   private func start(_ options: [String]) throws {

@@ -29,6 +29,7 @@ package func onIsolatedThread(
         chdir(directory)
         umask(0o022)
         body()
+        closeEverything()
         finished.withLock { $0 = true }
       }
       let inTime =
@@ -39,6 +40,10 @@ package func onIsolatedThread(
     pthread_detach(waiter)
   }
 }
+
+/// Closes what an isolated thread has opened: whoever waits for a thread may go on before the
+/// kernel has done so, and find its locks still there.
+package func closeEverything() { close_range(3, UInt32.max, 0) }
 
 /// Gives the calling thread its own working directory, umask and (empty) table of descriptors.
 package func isolateThread() {
