@@ -158,8 +158,9 @@ struct RunServer {
       Signals.handBack()
       try Processes.execute(command)
     } catch {
-      let remedy = error == .noEntry ? "; name a program in PATH, or its path" : ""
-      output.complain("sidecarfs: run: \(command.first?.description ?? ""): \(error)\(remedy)")
+      let remedy =
+        error == .noEntry ? "name a program in PATH, or its path" : "make it executable"
+      output.complain("sidecarfs: run: \(command.first?.description ?? ""): \(error); \(remedy)")
       Processes.exitForked((error == .noEntry ? ExitStatus.notFound : .notExecutable).rawValue)
     }
   }
