@@ -93,10 +93,7 @@ struct RunServer {
     }
     try mounting.serve()
     // When the command itself has unmounted it, it goes on without.
-    return outcome.withLock { status in
-      while status == nil { ended.wait(on: outcome) }
-      return status ?? ExitStatus.run.rawValue
-    }
+    return outcome.wait(for: ended) { $0 }
   }
 
   /// Waits for the command, and for adopted children that end before it.
