@@ -18,7 +18,8 @@ let gnu: [CSetting] = [.define("_GNU_SOURCE")]
 let package = Package(
   name: "SidecarFS",
   products: [
-    .executable(name: "sidecarfs", targets: ["sidecarfs"])
+    .executable(name: "sidecarfs", targets: ["sidecarfs"]),
+    .library(name: "ExtendedAttributes", targets: ["ExtendedAttributes"]),
   ],
   targets: [
     // C, seen from Swift: headers only.
@@ -46,5 +47,14 @@ let package = Package(
       swiftSettings: safe),
     .executableTarget(
       name: "sidecarfs", dependencies: ["Commands"], swiftSettings: safe),
+
+    // The client library: stands alone, knows Foundation and nothing of the above.
+    .systemLibrary(name: "CExtendedAttributes"),
+    .target(
+      name: "ExtendedAttributes",
+      dependencies: [
+        .target(name: "CExtendedAttributes", condition: .when(platforms: [.linux]))
+      ],
+      swiftSettings: common),
   ]
 )
