@@ -17,6 +17,7 @@ let gnu: [CSetting] = [.define("_GNU_SOURCE")]
 
 let package = Package(
   name: "SidecarFS",
+  platforms: [.macOS(.v13), .iOS(.v16), .tvOS(.v16), .watchOS(.v9)],
   products: [
     .executable(name: "sidecarfs", targets: ["sidecarfs"]),
     .library(name: "ExtendedAttributes", targets: ["ExtendedAttributes"]),
@@ -48,7 +49,8 @@ let package = Package(
     .executableTarget(
       name: "sidecarfs", dependencies: ["Commands"], swiftSettings: safe),
 
-    // The client library: stands alone, knows Foundation and nothing of the above.
+    // The client library: stands alone, knows Foundation and nothing of the above. Its examples,
+    // its benchmark and their tests.
     .systemLibrary(name: "CExtendedAttributes"),
     .target(
       name: "ExtendedAttributes",
@@ -56,5 +58,42 @@ let package = Package(
         .target(name: "CExtendedAttributes", condition: .when(platforms: [.linux]))
       ],
       swiftSettings: common),
+    .target(
+      name: "ExampleSupport", dependencies: ["ExtendedAttributes"],
+      path: "Sources/Examples/Support", swiftSettings: common),
+    .executableTarget(
+      name: "resumable-download", dependencies: ["ExampleSupport", "ExtendedAttributes"],
+      path: "Sources/Examples/ResumableDownload", swiftSettings: common),
+    .executableTarget(
+      name: "mirror", dependencies: ["ExampleSupport", "ExtendedAttributes"],
+      path: "Sources/Examples/Mirror", swiftSettings: common),
+    .target(name: "CAllocationCount", path: "Sources/Benchmarks/CAllocationCount"),
+    .executableTarget(
+      name: "attribute-cost",
+      dependencies: ["CAllocationCount", "CExtendedAttributes", "ExtendedAttributes"],
+      path: "Sources/Benchmarks/AttributeCost", swiftSettings: common),
+    .testTarget(
+      name: "ExtendedAttributesTests",
+      dependencies: [
+        "ExtendedAttributes", "CExtendedAttributes", "TestSupport", "LinuxSystem",
+        "attribute-cost", "sidecarfs",
+      ],
+      swiftSettings: common),
+    .testTarget(
+      name: "ExamplesTests",
+      dependencies: [
+        "ExampleSupport", "ExtendedAttributes", "TestSupport", "LinuxSystem",
+        "resumable-download", "mirror", "sidecarfs",
+      ],
+      exclude: ["Server.py"],
+      swiftSettings: common),
+
+    // Tests, one target for each of the above, and what they share.
+    .target(
+      name: "TestSupport", dependencies: ["CLinux", "LinuxSystem"], path: "Tests/TestSupport",
+      cSettings: gnu, swiftSettings: common),
+    .testTarget(
+      name: "MountTests", dependencies: ["TestSupport", "CLinux", "LinuxSystem", "sidecarfs"],
+      cSettings: gnu, swiftSettings: common),
   ]
 )

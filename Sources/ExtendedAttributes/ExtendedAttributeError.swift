@@ -18,34 +18,40 @@ public import Foundation
 ///
 /// A missing attribute is no error for the calls that read or test: they return `nil` or `false`.
 public struct ExtendedAttributeError: Error, Hashable, Sendable {
-  /// The causes that programs tell apart.
-  public enum Kind: Hashable, Sendable {
+  /// The causes that programs tell apart; later versions may tell more.
+  public struct Kind: Hashable, Sendable {
+    private enum Cause {
+      case missing, exists, notSupported, noSpace, notPermitted, tooLarge, nameNotAllowed,
+        noSuchItem, notAFileURL, invalidValue, other
+    }
+    private let cause: Cause
+
     /// The attribute is not there: `ENODATA`, on Apple platforms `ENOATTR`.
-    case missing
+    public static let missing = Kind(cause: .missing)
     /// The attribute is there already, and was to be created: `EEXIST`.
-    case exists
+    public static let exists = Kind(cause: .exists)
     /// The file system keeps no extended attributes, or none of this namespace: `EOPNOTSUPP`.
-    case notSupported
+    public static let notSupported = Kind(cause: .notSupported)
     /// No room: the disk, the quota or what this file system has for attributes is used up:
     /// `ENOSPC`, `EDQUOT`. On ext4 one value over about 4000 bytes is enough.
-    case noSpace
+    public static let noSpace = Kind(cause: .noSpace)
     /// The caller may not, or nobody may: `EPERM`, `EACCES`, `EROFS`. Linux gives no `user.`
     /// attributes to symbolic links, devices, sockets and pipes, and says `EPERM` then.
-    case notPermitted
+    public static let notPermitted = Kind(cause: .notPermitted)
     /// The value is longer than any file system takes: `E2BIG`; over 65 536 bytes on Linux.
-    case tooLarge
+    public static let tooLarge = Kind(cause: .tooLarge)
     /// The name is empty, too long, has a NUL in it, or no namespace that Linux knows:
     /// `ERANGE`, `EINVAL`, `EOPNOTSUPP`, on Apple platforms `ENAMETOOLONG`.
-    case nameNotAllowed
+    public static let nameNotAllowed = Kind(cause: .nameNotAllowed)
     /// There is no file or directory at the path: `ENOENT`, `ENOTDIR`.
-    case noSuchItem
+    public static let noSuchItem = Kind(cause: .noSuchItem)
     /// The URL does not name a file.
-    case notAFileURL
+    public static let notAFileURL = Kind(cause: .notAFileURL)
     /// The bytes of the attribute are not a value of the type asked for, or the value cannot be
     /// written in the format asked for. ``ExtendedAttributeError/errno`` is 0.
-    case invalidValue
+    public static let invalidValue = Kind(cause: .invalidValue)
     /// Anything else; ``ExtendedAttributeError/errno`` tells.
-    case other
+    public static let other = Kind(cause: .other)
   }
 
   /// What the program was doing.
@@ -131,6 +137,11 @@ extension ExtendedAttributeError.Kind {
   public static func ~= (kind: Self, error: any Error) -> Bool {
     (error as? ExtendedAttributeError)?.kind == kind
   }
+
+  /// Whether an error is of this kind, where the compiler knows that nothing else is thrown.
+  public static func ~= (kind: Self, error: ExtendedAttributeError) -> Bool {
+    error.kind == kind
+  }
 }
 
 extension ExtendedAttributeError: CustomStringConvertible, LocalizedError {
@@ -165,7 +176,7 @@ extension ExtendedAttributeError: CustomStringConvertible, LocalizedError {
     case .noSuchItem: "there is no such file or directory"
     case .notAFileURL: "this is not a file URL"
     case .invalidValue: reason ?? "the value does not fit the type"
-    case .other: systemMessage(errno)
+    default: systemMessage(errno)
     }
   }
 

@@ -224,7 +224,7 @@ extension ExtendedAttributeName: Comparable {
   }
 }
 
-extension ExtendedAttributeName: ExpressibleByStringLiteral {
+extension ExtendedAttributeName: ExpressibleByStringInterpolation {
   /// A name that means the same on every system, as ``init(_:)`` makes it.
   public init(stringLiteral value: String) {
     self.init(value)

@@ -21,7 +21,7 @@ extension ExtendedAttributeView {
   @inline(__always)
   func value<Result>(
     for name: ExtendedAttributeName, short: (UnsafeRawBufferPointer) -> Result,
-    long: (Data) -> Result
+    long: @escaping (Int, (UnsafeMutableRawBufferPointer) -> Answer) -> ReadOutcome<Result>
   ) throws(ExtendedAttributeError) -> Result? {
     let outcome = withTarget { target in
       name.withNative { native in
@@ -89,10 +89,5 @@ extension ExtendedAttributeView {
     case .path, .notAFile: ""
     case .descriptor, .handle: "f"
     }
-  }
-
-  /// The names in a list as the system lays it out: a NUL after each.
-  static func split(_ list: UnsafeRawBufferPointer) -> [ExtendedAttributeName] {
-    list.split(separator: 0).map { ExtendedAttributeName(nativeBytes: $0) }
   }
 }

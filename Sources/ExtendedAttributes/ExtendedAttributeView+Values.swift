@@ -11,8 +11,7 @@ extension ExtendedAttributeView {
   ///
   /// The corresponding system call is `getxattr`.
   public func string(for name: ExtendedAttributeName) throws(ExtendedAttributeError) -> String? {
-    let value = try value(
-      for: name, short: { validText($0) }, long: { $0.withUnsafeBytes(validText) })
+    let value = try value(for: name, short: validText, long: longText)
     // The outer `nil` is a missing attribute, the inner one bytes that are no text.
     switch value {
     case .none: return nil

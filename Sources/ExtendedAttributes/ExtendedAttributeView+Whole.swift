@@ -102,10 +102,10 @@ extension ExtendedAttributeView {
     let list = withTarget { target -> ReadOutcome<[ExtendedAttributeName]> in
       switch retried({ target.list(room) }) {
       case .success(let count):
-        .success(Self.split(UnsafeRawBufferPointer(rebasing: room[..<count])))
+        .success(ExtendedAttributes.names(in: UnsafeRawBufferPointer(rebasing: room[..<count])))
       // Only where lists have no limit: Linux has none longer than the buffer.
       case .failure(Code.range):
-        readLong({ target.list($0) }, { $0.withUnsafeBytes(Self.split) })
+        readLong({ target.list($0) }, longList)
       case .failure(let code): .failure(code)
       }
     }
@@ -116,7 +116,7 @@ extension ExtendedAttributeView {
           switch retried({ target.get(native, room) }) {
           case .success(let count):
             .success(Data(UnsafeRawBufferPointer(rebasing: room[..<count])))
-          case .failure(Code.range): readLong({ target.get(native, $0) }, { $0 })
+          case .failure(Code.range): readLong({ target.get(native, $0) }, longData)
           case .failure(let code): .failure(code)
           }
         } failure: {

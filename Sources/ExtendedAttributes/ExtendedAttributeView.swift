@@ -129,7 +129,7 @@ extension ExtendedAttributeView {
   /// The corresponding system call is `listxattr` (`llistxattr`, `flistxattr`).
   public func names() throws(ExtendedAttributeError) -> [ExtendedAttributeName] {
     let outcome = withTarget { target in
-      read({ target.list($0) }, short: Self.split, long: { $0.withUnsafeBytes(Self.split) })
+      read({ target.list($0) }, short: names(in:), long: longList)
     }
     return try result(of: outcome, .list, nil)
   }
@@ -146,7 +146,7 @@ extension ExtendedAttributeView {
   ///
   /// The corresponding system call is `getxattr` (`lgetxattr`, `fgetxattr`).
   public func data(for name: ExtendedAttributeName) throws(ExtendedAttributeError) -> Data? {
-    try value(for: name, short: { Data($0) }, long: { $0 })
+    try value(for: name, short: { Data($0) }, long: longData)
   }
 
   /// Creates or replaces an attribute. Readers see the old value or the new one, nothing between.

@@ -1,19 +1,19 @@
-import Foundation
+package import Foundation
 
 /// What reading a list or a value came to.
-enum ReadOutcome<Result> {
+package enum ReadOutcome<Result> {
   case success(Result)
   case failure(Int32)
 }
 
 /// Sizes of the buffers, in bytes.
-enum Room {
+package enum Room {
   /// On the stack: most values fit, and then one call reads one.
-  static let short = 1024
+  package static let short = 1024
   /// The most that Linux hands over at once, be it a list or a value.
-  static let long = 65_536
+  package static let long = 65_536
   /// How often a value that keeps growing is read again before giving up.
-  static let attempts = 8
+  package static let attempts = 8
 }
 
 /// Reads something whose length is unknown and may change between two calls.
@@ -21,18 +21,18 @@ enum Room {
 /// The first call is made with a buffer on the stack, so that a short value costs one call and no
 /// allocation. A longer one is measured, then read into memory of just that size. When it grew in
 /// between, it is measured and read again with room to spare, at most ``Room/attempts`` times; on
-/// Linux the third read has room for the longest value there can be, so it cannot be too small.
+/// Linux the second try has room for the longest value there can be, so it cannot be too small.
 ///
 /// - Parameters:
 ///   - call: Fills the buffer and answers the length, or measures when the buffer is empty.
 ///   - short: Makes the result of bytes that are gone when it returns.
-///   - long: Makes the result of bytes that it may keep.
+///   - long: Makes room of a size, has it filled, and makes the result of it.
 /// - Returns: The result, or the `errno` of the call that failed; `ERANGE` when it kept growing.
 @inline(__always)
 func read<Result>(
   _ call: (UnsafeMutableRawBufferPointer) -> Int,
   short: (UnsafeRawBufferPointer) -> Result,
-  long: (Data) -> Result
+  long: @escaping (Int, (UnsafeMutableRawBufferPointer) -> Answer) -> ReadOutcome<Result>
 ) -> ReadOutcome<Result> {
   let first = withUnsafeTemporaryAllocation(byteCount: Room.short, alignment: 1) {
     room -> ReadOutcome<Result> in
@@ -47,8 +47,9 @@ func read<Result>(
 
 /// The part of ``read(_:short:long:)`` for what does not fit on the stack.
 @inline(never)
-func readLong<Result>(
-  _ call: (UnsafeMutableRawBufferPointer) -> Int, _ long: (Data) -> Result
+package func readLong<Result>(
+  _ call: (UnsafeMutableRawBufferPointer) -> Int,
+  _ long: @escaping (Int, (UnsafeMutableRawBufferPointer) -> Answer) -> ReadOutcome<Result>
 ) -> ReadOutcome<Result> {
   var spare = 0
   for attempt in 1...Room.attempts {
@@ -60,34 +61,88 @@ func readLong<Result>(
     let (size, overflow) = measured.addingReportingOverflow(spare)
     guard !overflow else { return .failure(Code.range) }
     // A buffer of no bytes would measure again instead of reading.
-    let room = UnsafeMutableRawBufferPointer.allocate(byteCount: max(size, 1), alignment: 1)
-    switch retried({ call(room) }) {
-    case .success(let length):
-      return .success(long(data(owning: room, count: length)))
-    case .failure(let code):
-      room.deallocate()
-      guard code == Code.range else { return .failure(code) }
-      spare = attempt == 1 ? Room.long : spare.multipliedReportingOverflow(by: 2).partialValue
-    }
+    let outcome = long(max(size, 1)) { room in retried { call(room) } }
+    guard case .failure(Code.range) = outcome else { return outcome }
+    spare = attempt == 1 ? Room.long : spare.multipliedReportingOverflow(by: 2).partialValue
   }
   return .failure(Code.range)
 }
 
-/// Bytes that `Data` takes over without copying or clearing them first.
-private func data(owning room: UnsafeMutableRawBufferPointer, count: Int) -> Data {
-  guard let start = room.baseAddress else { return Data() }
-  return Data(
-    bytesNoCopy: start, count: count, deallocator: .custom { memory, _ in memory.deallocate() })
+/// Reads into memory that `Data` takes over, without clearing or copying it.
+package func longData(
+  _ size: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Answer
+) -> ReadOutcome<Data> {
+  guard let memory = malloc(size) else { return .failure(ENOMEM) }
+  switch fill(UnsafeMutableRawBufferPointer(start: memory, count: size)) {
+  case .success(let count):
+    return .success(Data(bytesNoCopy: memory, count: count, deallocator: .free))
+  case .failure(let code):
+    free(memory)
+    return .failure(code)
+  }
+}
+
+/// Reads into the memory of a string; the inner result is `nil` for bytes that are not UTF-8.
+func longText(
+  _ size: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Answer
+) -> ReadOutcome<String?> {
+  var failure: Int32?
+  var isText = false
+  let text = String(unsafeUninitializedCapacity: size) { room in
+    switch fill(UnsafeMutableRawBufferPointer(room)) {
+    case .success(let count):
+      isText = isUTF8(UnsafeBufferPointer(rebasing: room[..<count]))
+      return isText ? count : 0
+    case .failure(let code):
+      failure = code
+      return 0
+    }
+  }
+  if let failure { return .failure(failure) }
+  return .success(isText ? text : nil)
+}
+
+/// Reads a list of names.
+func longList(
+  _ size: Int, _ fill: (UnsafeMutableRawBufferPointer) -> Answer
+) -> ReadOutcome<[ExtendedAttributeName]> {
+  let room = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 1)
+  defer { room.deallocate() }
+  switch fill(room) {
+  case .success(let count):
+    return .success(names(in: UnsafeRawBufferPointer(rebasing: room[..<count])))
+  case .failure(let code): return .failure(code)
+  }
+}
+
+/// The names in a list as the system lays it out: a NUL after each.
+func names(in list: UnsafeRawBufferPointer) -> [ExtendedAttributeName] {
+  list.split(separator: 0).map { ExtendedAttributeName(nativeBytes: $0) }
 }
 
 /// Text of bytes, if they are UTF-8 from first to last; nothing is repaired or stripped.
 func validText(_ bytes: UnsafeRawBufferPointer) -> String? {
-  let text = String(decoding: bytes, as: UTF8.self)
-  // Whatever is not UTF-8 was replaced, and then the bytes differ.
-  let isSame =
-    text.utf8.withContiguousStorageIfAvailable { copy in
-      copy.count == bytes.count
-        && copy.elementsEqual(bytes)
-    } ?? text.utf8.elementsEqual(bytes)
-  return isSame ? text : nil
+  let bytes = bytes.bindMemory(to: UInt8.self)
+  return isUTF8(bytes) ? String(decoding: bytes, as: UTF8.self) : nil
+}
+
+/// Whether bytes are UTF-8 from first to last; the standard library would repair them instead.
+private func isUTF8(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+  let raw = UnsafeRawBufferPointer(bytes)
+  var index = 0
+  // Eight at a time as long as they are ASCII: most attributes are.
+  while index + 8 <= raw.count,
+    raw.loadUnaligned(fromByteOffset: index, as: UInt64.self) & 0x8080_8080_8080_8080 == 0
+  {
+    index += 8
+  }
+  var decoder = Unicode.UTF8.ForwardParser()
+  var rest = bytes[index...].makeIterator()
+  while true {
+    switch decoder.parseScalar(from: &rest) {
+    case .valid: continue
+    case .emptyInput: return true
+    case .error: return false
+    }
+  }
 }

@@ -107,7 +107,7 @@ extension Target {
 }
 
 /// What a system call answered.
-enum Answer {
+package enum Answer {
   /// It worked: a length, or zero.
   case success(Int)
   /// It failed, with this `errno`.
