@@ -43,11 +43,10 @@ let package = Package(
       name: "Overlay", dependencies: ["FUSE", "SidecarStore", "AttributeModel", "LinuxSystem"],
       swiftSettings: safe),
     .target(
-      name: "Commands",
-      dependencies: ["Overlay", "FUSE", "SidecarStore", "AttributeModel", "LinuxSystem"],
+      name: "Commands", dependencies: ["Overlay", "FUSE", "SidecarStore", "LinuxSystem"],
       swiftSettings: safe),
     .executableTarget(
-      name: "sidecarfs", dependencies: ["Commands"], swiftSettings: safe),
+      name: "sidecarfs", dependencies: ["Commands", "LinuxSystem"], swiftSettings: safe),
 
     // The client library: stands alone, knows Foundation and nothing of the above. Its examples,
     // its benchmark and their tests.
@@ -91,6 +90,15 @@ let package = Package(
     // Tests, one target for each of the above, and what they share.
     .target(
       name: "TestSupport", dependencies: ["CLinux", "LinuxSystem"], path: "Tests/TestSupport",
+      cSettings: gnu, swiftSettings: common),
+    .testTarget(
+      name: "AttributeModelTests", dependencies: ["AttributeModel", "LinuxSystem", "CLinux"],
+      cSettings: gnu, swiftSettings: common),
+    .testTarget(
+      name: "SQLiteTests", dependencies: ["SQLite", "LinuxSystem"], swiftSettings: common),
+    .testTarget(
+      name: "SidecarStoreTests",
+      dependencies: ["SidecarStore", "SQLite", "AttributeModel", "LinuxSystem", "CLinux"],
       cSettings: gnu, swiftSettings: common),
     .testTarget(
       name: "MountTests", dependencies: ["TestSupport", "CLinux", "LinuxSystem", "sidecarfs"],

@@ -23,7 +23,7 @@ public struct AttributeName: Hashable, Sendable {
 }
 
 extension AttributeName: Comparable, CustomStringConvertible {
-  /// By their bytes, as tmpfs lists them.
+  /// By their bytes, which is the order of a list.
   public static func < (left: AttributeName, right: AttributeName) -> Bool {
     left.bytes.lexicographicallyPrecedes(right.bytes)
   }

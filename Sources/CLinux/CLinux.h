@@ -10,11 +10,14 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
 #include <syslog.h>
@@ -80,6 +83,17 @@ static inline int clinux_fs_uuid(int descriptor, struct clinux_fs_uuid *uuid) {
   return ioctl(descriptor, _IOR(0x15, 0, struct { uint8_t len; uint8_t uuid[16]; }), uuid);
 }
 
+/// The first version of XFS's description of itself, 112 bytes; of its fields we want one.
+struct clinux_xfs_geometry {
+  uint8_t sizes[64];
+  uint8_t uuid[16];
+  uint8_t rest[32];
+};
+
+static inline int clinux_xfs_geometry(int descriptor, struct clinux_xfs_geometry *geometry) {
+  return ioctl(descriptor, _IOR('X', 100, struct clinux_xfs_geometry), geometry);
+}
+
 // Credentials of the calling thread alone: glibc's functions change every thread of the process.
 
 static inline int clinux_thread_setresuid(unsigned int real, unsigned int effective,
@@ -133,6 +147,29 @@ static inline int clinux_set_parent_death_signal(int signal) {
 }
 
 static inline void clinux_set_thread_name(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
+
+static inline char *const *clinux_environment(void) { return __environ; }
+
+// Sockets of the Unix domain: glibc's prototypes take transparent unions, which do not import.
+
+static inline int clinux_bind_path(int descriptor, const char *path) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  strncpy(address.sun_path, path, sizeof address.sun_path - 1);
+  return bind(descriptor, (struct sockaddr *)&address, sizeof address);
+}
+
+static inline int clinux_connect_path(int descriptor, const char *path) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  strncpy(address.sun_path, path, sizeof address.sun_path - 1);
+  return connect(descriptor, (struct sockaddr *)&address, sizeof address);
+}
+
+static inline int clinux_accept(int descriptor) {
+  return (int)syscall(SYS_accept4, descriptor, NULL, NULL, SOCK_CLOEXEC);
+}
+
+/// The longest path of a socket, without its NUL.
+enum { clinux_socket_path_max = sizeof(((struct sockaddr_un *)0)->sun_path) - 1 };
 
 // Logs.
 

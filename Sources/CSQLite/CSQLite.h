@@ -16,4 +16,9 @@ static inline int csqlite_bind_text_copy(sqlite3_stmt *statement, int index, con
   return sqlite3_bind_text(statement, index, text, count, SQLITE_TRANSIENT);
 }
 
+/// Turns one of the switches of a connection on or off (sqlite3_db_config is variadic).
+static inline int csqlite_db_config(sqlite3 *connection, int option, int value) {
+  return sqlite3_db_config(connection, option, value, (int *)0);
+}
+
 #endif

@@ -63,6 +63,8 @@ public struct FileDescriptor: ~Copyable, Sendable {
     public static let temporary = OpenFlags(rawValue: 0o20000000 | O_DIRECTORY)
     /// Transfers bypass the page cache and must be aligned (`O_DIRECT`).
     public static let direct = OpenFlags(rawValue: O_DIRECT)
+    /// Opened to be executed: the kernel's own mark, which reaches FUSE servers (`__FMODE_EXEC`).
+    public static let execution = OpenFlags(rawValue: 0o40)
     /// The two bits that say reading, writing or both (`O_ACCMODE`).
     public static let accessMode = OpenFlags(rawValue: O_ACCMODE)
   }

@@ -58,6 +58,12 @@ public struct FileStatus: Sendable {
   /// The object is immutable or append-only: its attributes must not change.
   public var isFrozen: Bool
 
+  /// The set-group-ID bit of a mode (`S_ISGID`).
+  public static let setGroupBit: UInt32 = 0o2000
+
+  /// It is a file with the set-group-ID bit whose group may not execute it.
+  public var hasLooseSetGroup: Bool { type == .regular && mode & 0o2010 == Self.setGroupBit }
+
   /// The type of the object.
   public var type: FileType { FileType(mode: mode) }
 }

@@ -5,12 +5,12 @@ import Glibc
 ///
 /// A `pthread_mutex_t`, because `Synchronization.Mutex` of Swift 6.3 spins for tens of microseconds
 /// when two threads meet, and Thread Sanitizer reports races inside it.
-public final class Lock<Value>: @unchecked Sendable {
+public final class Lock<Value: ~Copyable>: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private var value: Value
 
   /// Puts `value` behind a lock of its own.
-  public init(_ value: sending Value) {
+  public init(_ value: consuming sending Value) {
     mutex = .allocate(capacity: 1)
     mutex.initialize(to: pthread_mutex_t())
     pthread_mutex_init(mutex, nil)
@@ -76,10 +76,10 @@ public final class Condition: @unchecked Sendable {
   }
 
   /// Waits until another thread signals.
-  public func wait<Value>(on lock: Lock<Value>) { lock.wait(on: condition) }
+  public func wait<Value: ~Copyable>(on lock: Lock<Value>) { lock.wait(on: condition) }
 
   /// Waits until another thread signals, at most so many milliseconds; false when time ran out.
-  public func wait<Value>(on lock: Lock<Value>, milliseconds: Int) -> Bool {
+  public func wait<Value: ~Copyable>(on lock: Lock<Value>, milliseconds: Int) -> Bool {
     var deadline = timespec()
     clock_gettime(CLOCK_MONOTONIC, &deadline)
     let bounded = max(0, min(milliseconds, 1_000_000_000))

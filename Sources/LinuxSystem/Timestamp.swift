@@ -15,13 +15,21 @@ public struct Timestamp: Hashable, Sendable, Comparable {
   }
 
   /// The present, from the coarse clock that the kernel stamps inodes with.
+  public static var now: Timestamp { Timestamp(CLOCK_REALTIME_COARSE) }
+
+  /// The present, as a time stamp that tells a change from the one before it.
   ///
-  /// A finer clock would be ahead of it, and an attribute's ctime would then seem to lie in the
-  /// future of a file that is written right after.
-  public static var now: Timestamp {
+  /// The coarse clock stands still for milliseconds; when it has not moved since `previous`, the
+  /// fine one is read, as Linux does for a time stamp that somebody has seen.
+  public static func now(after previous: Timestamp) -> Timestamp {
+    let coarse = now
+    return previous < coarse ? coarse : Timestamp(CLOCK_REALTIME)
+  }
+
+  private init(_ clock: clockid_t) {
     var time = timespec()
-    clock_gettime(CLOCK_REALTIME_COARSE, &time)
-    return Timestamp(seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec))
+    clock_gettime(clock, &time)
+    self.init(seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec))
   }
 
   /// Earlier first.

@@ -23,8 +23,9 @@ public protocol AttributeStore: AnyObject, Sendable {
   /// Keeps `value` under `name`, in place of an older one, and `changed` as the object's ctime.
   ///
   /// `lineage` names an object that is not yet known: its entries from the source's root down, so
-  /// that it can be found again after a restore. What is known of its ancestors stays; an empty
-  /// lineage (a nameless file) records no entry. A known object needs none and it is not read.
+  /// that it can be found again after a restore. What is known of its ancestors stays. An empty
+  /// lineage (a nameless file) records no entry, and the object starts as an orphan, so that a
+  /// crash leaves nothing that cannot be collected. A known object needs none and it is not read.
   func set(
     _ name: AttributeName, to value: [UInt8], of object: ObjectKey, type: FileType,
     changed: Timestamp, lineage: [LineageStep]) throws(Errno)
@@ -37,8 +38,9 @@ public protocol AttributeStore: AnyObject, Sendable {
   /// is not known. Whatever stood under that entry before stands there no longer.
   func link(_ object: ObjectKey, at lineage: [LineageStep]) throws(Errno)
 
-  /// A known object has lost a name. With `isLast` it becomes an orphan: dead once nobody has it
-  /// open. Nothing happens when the object is not known.
+  /// A known object has lost a name. With `isLast` it becomes an orphan, whatever other entries it
+  /// had are gone too: dead once nobody has it open. Nothing happens when the object is not known,
+  /// and an entry stays under which another object stands by now.
   func unlink(_ object: ObjectKey, _ entry: Entry, isLast: Bool) throws(Errno)
 
   /// The object under `entry` is now found at the end of `lineage`; what was there before is not.
@@ -129,7 +131,7 @@ public struct ObjectRecord: Hashable, Sendable {
   public var type: FileType
   /// When an attribute last changed, if one ever did.
   public var changed: Timestamp?
-  /// Its last name is gone.
+  /// It has no name: the last one is gone, or there never was one.
   public var isOrphan: Bool
   /// Its attributes.
   public var attributes: [AttributeName: [UInt8]]

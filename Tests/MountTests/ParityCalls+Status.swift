@@ -131,15 +131,17 @@ private func shown(_ time: timespec) -> String {
   abs(time.tv_sec - Glibc.time(nil)) < 3600 ? "now" : "\(time.tv_sec).\(time.tv_nsec)"
 }
 
-/// Waits until the clock that file systems stamp with shows another time, some milliseconds.
+/// Waits until the clock that file systems stamp with is past this moment, some milliseconds.
+///
+/// That clock goes in steps, and a stamp may be ahead of it: so it is compared with the exact one.
 func waitForTick() {
   var start = timespec()
   var now = timespec()
-  clock_gettime(CLOCK_REALTIME_COARSE, &start)
+  clock_gettime(CLOCK_REALTIME, &start)
   repeat {
     usleep(500)
     clock_gettime(CLOCK_REALTIME_COARSE, &now)
-  } while now.tv_sec == start.tv_sec && now.tv_nsec == start.tv_nsec
+  } while (now.tv_sec, now.tv_nsec) <= (start.tv_sec, start.tv_nsec)
 }
 
 private func describe(_ status: stat) -> String {

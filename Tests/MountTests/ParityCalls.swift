@@ -65,6 +65,7 @@ final class Calls: @unchecked Sendable {
     onThread {
       isolateThread()
       body(other)
+      closeEverything()
     }
     written.withLock { $0 += other.lines }
   }

@@ -12,7 +12,7 @@ struct ParityCase: Sendable, CustomTestStringConvertible {
 
   /// Whose answer to a call the mount may give.
   enum Oracle: Sendable {
-    /// Attributes: ext4's, XFS's or tmpfs's.
+    /// Attributes: ext4's, XFS's, tmpfs's, or the source's if it has attributes itself.
     case natives
     /// Sizes at the limit: XFS's or tmpfs's, for ext4 has room for 4 KiB only.
     case roomyNatives
@@ -22,7 +22,7 @@ struct ParityCase: Sendable, CustomTestStringConvertible {
     /// The file systems, the source of the mount being `source`.
     func kinds(source: SourceKind?) -> [SourceKind] {
       switch self {
-      case .natives: [.tmpfs, .ext4, .xfs]
+      case .natives: [.tmpfs, .ext4, .xfs] + (source == .btrfs ? [.btrfs] : [])
       case .roomyNatives: [.tmpfs, .xfs]
       case .nativesAndSource: [.tmpfs, .ext4, .xfs] + (source.map { [$0] } ?? [])
       }

@@ -18,5 +18,15 @@ struct MeantDifference: Sendable {
 let meantDifferences: [MeantDifference] = [
   MeantDifference(
     cases: "attributes: access control lists", call: "xattr(", answer: "= EOPNOTSUPP",
-    reason: "access control lists are refused rather than stored and not enforced")
+    reason: acls),
+  MeantDifference(
+    cases: "attributes: access control lists", call: "listxattr(", answer: "= 0 []", reason: acls),
+  MeantDifference(
+    cases: "attributes: access control lists", call: "lstat(\"d\") = directory 0755",
+    answer: "owner 0:0", reason: acls),
+  MeantDifference(
+    cases: "files: locks of open files", call: "elsewhere: GETLK(", answer: "of process",
+    reason: "the kernel does not tell a FUSE server that an open file owns a lock"),
 ]
+
+private let acls = "access control lists are refused rather than stored and not enforced"

@@ -29,6 +29,7 @@ package func onIsolatedThread(
         chdir(directory)
         umask(0o022)
         body()
+        closeEverything()
         finished.withLock { $0 = true }
       }
       let inTime =
@@ -40,11 +41,20 @@ package func onIsolatedThread(
   }
 }
 
+/// Closes what an isolated thread has opened: whoever waits for a thread may go on before the
+/// kernel has done so, and find its locks still there.
+package func closeEverything() { close_range(3, UInt32.max, 0) }
+
 /// Gives the calling thread its own working directory, umask and (empty) table of descriptors.
 package func isolateThread() {
   guard unshare(CLONE_FS) == 0, close_range(3, UInt32.max, Int32(CLOSE_RANGE_UNSHARE)) == 0 else {
     fatalError("cannot isolate a thread: \(Errno(errno))")
   }
+}
+
+/// Starts a thread that nobody waits for.
+package func detachedThread(_ body: @escaping @Sendable () -> Void) {
+  pthread_detach(startThread(body))
 }
 
 /// Starts a thread; join it or detach it.

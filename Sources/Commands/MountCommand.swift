@@ -1,0 +1,125 @@
+import LinuxSystem
+
+/// `sidecarfs mount`, and the form that mount(8) and fstab use.
+enum MountCommand {
+  static let name = "mount"
+  static let summary = "show a directory with extended attributes at a mount point"
+  static let usage = "sidecarfs mount [OPTIONS] SOURCE MOUNTPOINT"
+  static let options = MountSettings.options
+
+  static func run(_ words: [FileName], _ output: Output) throws(CommandFailure) -> Int32 {
+    let arguments = try ParsedArguments(words, options + [Help.option], command: name)
+    if arguments.has("help") { return Help.show(name, usage, summary, options, output) }
+    var settings = MountSettings()
+    for (option, value) in arguments.options { _ = try settings.take(option, value) }
+    guard arguments.operands.count == 2, arguments.rest?.isEmpty ?? true else {
+      throw CommandFailure(
+        .usage, "mount: a source and a mount point are needed", remedy: "usage: \(usage)")
+    }
+    let source = try absolute(arguments.operands[0], "source")
+    let mountPoint = try MountPoint.check(arguments.operands[1], output)
+    if settings.isForeground {
+      try serve(
+        source, mountPoint, settings, report: output.report,
+        trace: settings.isTraced ? output.complain : nil, started: {})
+      return ExitStatus.success.rawValue
+    }
+    return try startDaemon(source, mountPoint, settings, output)
+  }
+
+  /// A daemon leaves the working directory, so paths have to do without it.
+  static func absolute(_ path: FileName, _ what: String) throws(CommandFailure) -> FileName {
+    do throws(Errno) {
+      return try Processes.resolve(path)
+    } catch {
+      throw CommandFailure(
+        .mount, "\(what) \(path): \(error)", remedy: "name a directory that exists")
+    }
+  }
+
+  /// Mounts and serves in this process, until the mount is gone or a signal ends it.
+  private static func serve(
+    _ source: FileName, _ mountPoint: FileName, _ settings: MountSettings,
+    report: @escaping @Sendable (String) -> Void, trace: (@Sendable (String) -> Void)?,
+    started: @escaping @Sendable () -> Void
+  ) throws(CommandFailure) {
+    Signals.ending.block()
+    let mounting = try Mounting(
+      source, at: mountPoint, settings, report: report, trace: trace, started: started)
+    do throws(Errno) {
+      try Threads.start(named: "signals") {
+        _ = Signals.ending.wait()
+        mounting.stop()
+      }
+    } catch {
+      throw CommandFailure(.system, "cannot start a thread: \(error)")
+    }
+    let control = ControlSocket(mounting, report: report)
+    defer { control?.close() }
+    try mounting.serve()
+  }
+
+  /// Leaves a daemon behind and returns when the mount can be used, or with the daemon's failure.
+  private static func startDaemon(
+    _ source: FileName, _ mountPoint: FileName, _ settings: MountSettings, _ output: Output
+  ) throws(CommandFailure) -> Int32 {
+    do throws(Errno) {
+      var pipe = try Processes.pipe()
+      guard try Processes.fork() != 0 else {
+        pipe.reading = nil
+        runDaemon(source, mountPoint, settings, output, ready: pipe.writing.take())
+      }
+      pipe.writing = nil
+      guard let reading = pipe.reading.take() else { return ExitStatus.system.rawValue }
+      // One byte is the exit status: 0 when the mount can be used. None when the daemon died.
+      if let status = try reading.readSome(count: 1).first { return Int32(status) }
+      throw Errno.inputOutput
+    } catch {
+      throw CommandFailure(.system, "the daemon did not start: \(error)")
+    }
+  }
+
+  private static func runDaemon(
+    _ source: FileName, _ mountPoint: FileName, _ settings: MountSettings, _ output: Output,
+    ready: consuming FileDescriptor?
+  ) -> Never {
+    let announcement = Announcement(ready)
+    do throws(CommandFailure) {
+      do throws(Errno) {
+        try Processes.startSession()
+        try Processes.changeDirectory(FileName("/"))
+      } catch {
+        throw CommandFailure(.system, "the daemon did not start: \(error)")
+      }
+      try serve(
+        source, mountPoint, settings, report: { SystemLog.write($0, .error) }, trace: nil,
+        started: { announcement.send(.success) })
+    } catch {
+      if announcement.isSent {
+        SystemLog.write(error.message, .error)
+      } else {
+        output.complain("sidecarfs: \(error.message)")
+        announcement.send(error.status)
+      }
+      Processes.exit(error.status.rawValue)
+    }
+    Processes.exit(ExitStatus.success.rawValue)
+  }
+}
+
+/// Tells the process that waits in front, once, how the start went.
+private final class Announcement: Sendable {
+  private let pipe: Lock<FileDescriptor?>
+
+  init(_ pipe: consuming FileDescriptor?) { self.pipe = Lock(pipe) }
+
+  var isSent: Bool { pipe.withLock { $0 == nil } }
+
+  func send(_ status: ExitStatus) {
+    pipe.withLock { pipe in
+      guard let writing = pipe.take() else { return }
+      if status == .success { try? Processes.dropStandardStreams() }
+      try? writing.write([UInt8(truncatingIfNeeded: status.rawValue)])
+    }
+  }
+}

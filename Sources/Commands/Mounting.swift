@@ -1,0 +1,152 @@
+import FUSE
+import LinuxSystem
+import Overlay
+import SidecarStore
+
+/// A mount from its parts to its end: source, store, overlay, session.
+final class Mounting: Sendable {
+  let mountPoint: FileName
+  let sourcePath: FileName
+  let storePath: FileName
+  let sourceKind: String
+  let identity: IdentityKind
+  let settings: MountSettings
+  let store: SQLiteStore
+  let overlay: Overlay
+  let session: Session
+
+  /// Puts the parts together and mounts; from the moment that `started` is called it can be used,
+  /// once ``serve()`` runs.
+  init(
+    _ sourcePath: FileName, at mountPoint: FileName, _ settings: MountSettings,
+    report: @escaping @Sendable (String) -> Void, trace: (@Sendable (String) -> Void)?,
+    started: @escaping @Sendable () -> Void
+  ) throws(CommandFailure) {
+    Processes.raiseOpenFileLimit()
+    let isRoot = Processes.effectiveUser == 0
+    let source = try Self.openSource(sourcePath, settings.identity)
+    let location = try Self.location(of: source, settings.store)
+    self.sourcePath = sourcePath
+    self.mountPoint = mountPoint
+    self.settings = settings
+    storePath = location.path(in: sourcePath)
+    sourceKind = source.fileSystemName
+    identity = source.volume.kind
+    do throws(StoreError) {
+      let directory = try location.open(source: source.directory, named: sourcePath)
+      let hidden = try Self.status(of: directory, storePath)
+      store = try SQLiteStore.open(
+        directory, at: storePath, for: mountPoint,
+        admission: StoreOwnership.admission(forUser: Processes.effectiveUser))
+      let options = Overlay.Options(
+        cache: settings.cache, identity: settings.identity, actsAsCaller: isRoot, report: report)
+      overlay = try Self.overlay(source, store, hidden, options)
+    } catch {
+      throw CommandFailure(.mount, "store \(error)")
+    }
+    var options = MountOptions(
+      source: sourcePath.description, subtype: "sidecarfs", threads: settings.threads)
+    options.allowsOthers = settings.allowsOthers ?? isRoot
+    options.isReadOnly = settings.isReadOnly
+    options.others = settings.kernelOptions
+    do throws(MountError) {
+      session = try Session(overlay, options, trace: trace, started: started)
+      try session.mount(at: mountPoint)
+    } catch {
+      try? store.close()
+      throw CommandFailure(
+        .mount, "cannot mount at \(mountPoint): \(error.message)", remedy: Self.remedy(isRoot))
+    }
+  }
+
+  /// Serves until the mount is gone, then closes everything in good order.
+  func serve() throws(CommandFailure) {
+    var failure: CommandFailure?
+    do throws(Errno) {
+      try session.serve()
+    } catch {
+      failure = CommandFailure(.system, "serving \(mountPoint) failed: \(error)")
+    }
+    do throws(Errno) {
+      try overlay.close()
+      try store.close()
+    } catch {
+      failure =
+        failure ?? CommandFailure(.system, "closing the store \(storePath) failed: \(error)")
+    }
+    if let failure { throw failure }
+  }
+
+  /// Ends ``serve()``; for any thread.
+  func stop() { session.stop() }
+
+  private static func openSource(
+    _ path: FileName, _ identity: IdentityChoice
+  ) throws(CommandFailure) -> Source {
+    do throws(SourceError) {
+      return try Source(path, identity)
+    } catch {
+      switch error {
+      case .unreachable(let errno):
+        throw CommandFailure(
+          .mount, "source \(path): \(errno)", remedy: "name a directory that exists")
+      case .unidentifiable(let fileSystem, let reason):
+        throw CommandFailure(
+          .mount,
+          "source \(path) is on \(fileSystem), whose files could not be told apart: \(reason)",
+          remedy: "choose a source on ext4, XFS, Btrfs, tmpfs, ramfs, NFS or SMB")
+      }
+    }
+  }
+
+  private static func location(
+    of source: borrowing Source, _ override: FileName?
+  ) throws(CommandFailure) -> StoreLocation {
+    let failure: String
+    do throws(Errno) {
+      let facts = StoreLocation.Source(
+        isLocal: !source.isRemote, isWritable: source.isWritable(),
+        identity: try source.identity())
+      let user = StoreLocation.User(
+        uid: Processes.effectiveUser,
+        stateHome: Processes.environment("XDG_STATE_HOME").map { FileName($0) },
+        home: Processes.environment("HOME").map { FileName($0) })
+      do throws(StoreError) {
+        return try StoreLocation.choose(override: override, source: facts, user: user)
+      } catch {
+        failure = "\(error)"
+      }
+    } catch {
+      failure = "\(error)"
+    }
+    throw CommandFailure(.mount, "no place for the store: \(failure)")
+  }
+
+  private static func status(
+    of directory: borrowing FileDescriptor, _ path: FileName
+  ) throws(StoreError) -> FileStatus {
+    do throws(Errno) {
+      return try directory.status()
+    } catch {
+      throw StoreError(.unreachable(error), at: path)
+    }
+  }
+
+  private static func overlay(
+    _ source: borrowing Source, _ store: any AttributeStore, _ hidden: FileStatus,
+    _ options: Overlay.Options
+  ) throws(StoreError) -> Overlay {
+    do throws(Errno) {
+      return try Overlay(source, store: store, storeDirectory: hidden, options)
+    } catch {
+      throw StoreError(.unreachable(error), at: FileName("source"))
+    }
+  }
+
+  private static func remedy(_ isRoot: Bool) -> String {
+    isRoot
+      ? "look whether /dev/fuse is there (modprobe fuse) and mounting is allowed here"
+      : "look whether fusermount3 is installed and you may use /dev/fuse; --allow-other needs"
+        + " user_allow_other in /etc/fuse.conf"
+  }
+}

@@ -1,0 +1,44 @@
+public import LinuxSystem
+
+/// The command line program.
+public enum Sidecarfs {
+  /// The version of this release.
+  public static let version = "0.1.0"
+
+  /// Runs the command that `words` (without the program's name) ask for; the exit status.
+  public static func run(_ words: [FileName], _ output: Output) -> Int32 {
+    do throws(CommandFailure) {
+      return try dispatch(words, output)
+    } catch {
+      output.complain("sidecarfs: \(error.message)")
+      return error.status.rawValue
+    }
+  }
+
+  private static func dispatch(
+    _ words: [FileName], _ output: Output
+  ) throws(CommandFailure) -> Int32 {
+    let rest = Array(words.dropFirst())
+    switch words.first?.description {
+    case "mount": return try MountCommand.run(rest, output)
+    case "unmount", "umount": return try UnmountCommand.run(rest, output)
+    case "run": return try RunCommand.run(rest, output)
+    case "status": return try StatusCommand.run(rest, output)
+    case "help", "--help", "-h":
+      output.write(Help.overview)
+      return ExitStatus.success.rawValue
+    case "--version", "-V":
+      output.write("sidecarfs \(version)\n")
+      return ExitStatus.success.rawValue
+    case nil:
+      throw CommandFailure(.usage, "nothing to do", remedy: "see sidecarfs --help")
+    case .some(let word):
+      // mount(8) passes SOURCE MOUNTPOINT -o OPTIONS. A name that is no path was meant as a command.
+      if words.count < 2 && !word.contains("/") {
+        throw CommandFailure(
+          .usage, "there is no command \(word)", remedy: "see sidecarfs --help")
+      }
+      return try MountCommand.run(words, output)
+    }
+  }
+}

@@ -1,0 +1,160 @@
+import CFUSE
+import CLinux
+import Glibc
+import LinuxSystem
+
+/// The threads that take requests from the kernel and serve them.
+///
+/// Each takes one, serves it, takes the next. A thread that has to wait for another request (for a
+/// lock to be dropped) says so, and a spare one serves meanwhile: waiting never stops the mount.
+final class WorkerLoop: Sendable {
+  private struct State {
+    var session: SessionPointer?
+    var threads: [pthread_t] = []
+    var waiting = 0
+    var isStopping = false
+    var failure: Errno?
+  }
+
+  private let state: Lock<State>
+  private let changed = Condition()
+  private let wanted: Int
+
+  /// As many threads may wait at once; more than any program is known to need.
+  private let waitingLimit = 1024
+
+  init(threads: Int) {
+    wanted = max(1, threads)
+    state = Lock(State())
+  }
+
+  /// Serves until the mount is gone or `stop` is called; throws what /dev/fuse said last.
+  func run(_ session: SessionPointer) throws(Errno) {
+    ignoreWakeSignal()
+    state.withLock { state in
+      state.session = session
+      for _ in 0..<wanted { spawn(&state) }
+    }
+    // The threads end by themselves; a stop wakes those that sleep in read(2) again and again,
+    // since a signal that comes just before the read is lost.
+    let failure = state.withLock { state -> Errno? in
+      while !state.threads.isEmpty {
+        if state.isStopping {
+          for thread in state.threads { pthread_kill(thread, SIGUSR1) }
+          _ = changed.wait(on: self.state, milliseconds: 10)
+        } else {
+          changed.wait(on: self.state)
+        }
+      }
+      return state.failure
+    }
+    if let failure { throw failure }
+  }
+
+  /// Lets every thread finish its request and end.
+  func stop() {
+    state.withLock { state in
+      state.isStopping = true
+      if let session = state.session { fuse_session_exit(session.pointer) }
+    }
+    changed.broadcast()
+  }
+
+  func waiting<Result>(_ body: () throws(Errno) -> Result) throws(Errno) -> Result {
+    let admitted = state.withLock { state -> Bool in
+      guard state.waiting < waitingLimit else { return false }
+      state.waiting += 1
+      if state.threads.count - state.waiting < wanted { spawn(&state) }
+      return true
+    }
+    guard admitted else { throw Errno(ENOLCK) }
+    defer { state.withLock { $0.waiting -= 1 } }
+    return try body()
+  }
+
+  /// Whether threads have to give up waiting, because the mount is going away.
+  var isStopping: Bool { state.withLock { $0.isStopping } }
+
+  private func spawn(_ state: inout State) {
+    guard !state.isStopping else { return }
+    var thread = pthread_t()
+    let context = Unmanaged.passRetained(self)
+    let result = pthread_create(
+      &thread, nil,
+      { argument in
+        guard let argument else { return nil }
+        Unmanaged<WorkerLoop>.fromOpaque(argument).takeRetainedValue().serve()
+        return nil
+      }, context.toOpaque())
+    if result == 0 {
+      pthread_detach(thread)
+      state.threads.append(thread)
+    } else {
+      context.release()
+      state.failure = Errno(result)
+    }
+  }
+
+  private func serve() {
+    clinux_set_thread_name("worker")
+    var buffer = fuse_buf()
+    defer { free(buffer.mem) }
+    var failure: Errno?
+    do throws(Errno) { try detachFileSystemState() } catch { failure = error }
+    let session = state.withLock { $0.session }?.pointer
+    while failure == nil, let session, fuse_session_exited(session) == 0, !isSurplus {
+      let count = fuse_session_receive_buf(session, &buffer)
+      if count == -EINTR || count == -EAGAIN { continue }
+      if count == 0 { break }
+      if count < 0 {
+        failure = Errno(-count)
+        break
+      }
+      admitTemporaryFiles(buffer)
+      fuse_session_process_buf(session, &buffer)
+    }
+    leave(failure)
+  }
+
+  /// More threads than wanted are left over when waits end.
+  private var isSurplus: Bool { state.withLock { $0.threads.count - $0.waiting > wanted } }
+
+  private func leave(_ failure: Errno?) {
+    let this = pthread_self()
+    state.withLock { state in
+      state.threads.removeAll { pthread_equal($0, this) != 0 }
+      if let failure {
+        state.failure = state.failure ?? failure
+        state.isStopping = true
+      }
+      if let session = state.session, fuse_session_exited(session.pointer) != 0 {
+        state.isStopping = true
+      }
+    }
+    changed.broadcast()
+  }
+
+  /// Linux 6.1 asks for nameless files with an opcode that libfuse 3.14 does not know. The request
+  /// and its answer are laid out as those of CREATE, with the name "/", which no create can have:
+  /// so it is given to libfuse as one.
+  private func admitTemporaryFiles(_ buffer: fuse_buf) {
+    guard buffer.flags.rawValue & FUSE_BUF_IS_FD.rawValue == 0, let memory = buffer.mem,
+      buffer.size >= MemoryLayout<cfuse_in_header>.size
+    else { return }
+    let header = memory.assumingMemoryBound(to: cfuse_in_header.self)
+    if header.pointee.opcode == UInt32(cfuse_opcode_tmpfile) {
+      header.pointee.opcode = UInt32(cfuse_opcode_create)
+    }
+  }
+
+  private func ignoreWakeSignal() {
+    var action = sigaction()
+    action.__sigaction_handler.sa_handler = { _ in }
+    sigaction(SIGUSR1, &action, nil)
+  }
+}
+
+/// libfuse's session: a C object with locks of its own.
+struct SessionPointer: @unchecked Sendable {
+  let pointer: OpaquePointer
+}

@@ -1,0 +1,104 @@
+import FUSE
+import LinuxSystem
+
+/// The POSIX locks that callers hold on one inode.
+///
+/// A POSIX lock belongs to a process, and ours would all be the daemon's. So each of the kernel's
+/// lock owners gets an open file of its own, and locks of open files (`F_OFD_SETLK`): these keep
+/// owners apart, meet the locks of others underneath, and end when the file is closed.
+final class InodeLocks: Sendable {
+  /// Guarded by the lock of `owners`.
+  private final class Owner: @unchecked Sendable {
+    let file: FileDescriptor
+    let pid: Int32
+    /// The open files through which the owner has taken locks.
+    var handles: Set<ObjectIdentifier> = []
+
+    init(_ file: consuming FileDescriptor, pid: Int32) {
+      self.file = file
+      self.pid = pid
+    }
+  }
+
+  private let owners = Lock<[UInt64: Owner]>([:])
+  private let changed = Condition()
+
+  /// What stands in the way of a lock.
+  func conflict(
+    with lock: RangeLock, owner: UInt64, on inode: borrowing FileDescriptor
+  ) throws(Errno) -> RangeLock {
+    let fresh = try Self.open(inode)
+    return try owners.withLock { (owners) throws(Errno) in
+      var found: RangeLock
+      if let own = owners[owner] {
+        found = try own.file.conflict(with: lock)
+      } else {
+        found = try fresh.conflict(with: lock)
+      }
+      // The kernel knows only that an open file of ours holds it.
+      if !found.isUnlock, found.pid < 0, let holder = owners.first(where: { $0.key != owner }) {
+        found.pid = holder.value.pid
+      }
+      return found
+    }
+  }
+
+  /// Takes or drops a lock; `EAGAIN` when another is in the way.
+  func set(
+    _ lock: RangeLock, owner: UInt64, through handle: Handle, on inode: borrowing FileDescriptor
+  ) throws(Errno) {
+    let isKnown = owners.withLock { $0[owner] != nil }
+    if !isKnown {
+      if lock.isUnlock { return }
+      let made = Owner(try Self.open(inode), pid: lock.pid)
+      enter(made, owner)
+    }
+    try owners.withLock { (owners) throws(Errno) in
+      guard let own = owners[owner] else { throw .tryAgain }
+      try own.file.setLock(lock)
+      own.handles.insert(ObjectIdentifier(handle))
+    }
+    if lock.isUnlock { announceChange() }
+  }
+
+  private func enter(_ made: Owner, _ owner: UInt64) {
+    owners.withLock { if $0[owner] == nil { $0[owner] = made } }
+  }
+
+  /// Waits until a lock of this inode was dropped through this mount, or a moment has passed: one
+  /// that is held underneath tells nobody when it goes.
+  func waitForChange(milliseconds: Int) {
+    owners.withLock { _ in _ = changed.wait(on: owners, milliseconds: milliseconds) }
+  }
+
+  /// The owner has closed a descriptor of the file: all of its locks end.
+  func release(owner: UInt64) {
+    let had = owners.withLock { $0.removeValue(forKey: owner) != nil }
+    if had { announceChange() }
+  }
+
+  /// An open file is closed for good: locks end whose owner used no other. Those are locks of that
+  /// open file (`F_OFD_SETLK`), at whose end the kernel sends nothing else.
+  func release(handle: Handle) {
+    let id = ObjectIdentifier(handle)
+    owners.withLock { owners in
+      for (key, owner) in owners where owner.handles.remove(id) != nil && owner.handles.isEmpty {
+        owners[key] = nil
+      }
+    }
+    announceChange()
+  }
+
+  /// Wakes those that wait, because a lock may have become free.
+  func announceChange() { changed.broadcast() }
+
+  /// A lock for writing needs a file open for writing, whatever the caller's descriptor is.
+  private static func open(_ inode: borrowing FileDescriptor) throws(Errno) -> FileDescriptor {
+    do throws(Errno) {
+      return try inode.reopen(.readWrite)
+    } catch {
+      guard error == .accessDenied || error == .readOnly else { throw error }
+      return try inode.reopen(.readOnly)
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import AttributeModel
+public import FUSE
+public import LinuxSystem
+import SidecarStore
+
+/// The extended attributes.
+extension Overlay {
+  /// Keeps an attribute in the store before it is shown to anybody.
+  public func setxattr(
+    _ name: FileName, _ value: [UInt8], _ flags: SetAttributeFlags, on node: Node,
+    _ request: Request
+  ) throws(Errno) {
+    let inode = try inode(node)
+    let name = try AttributeName(name.bytes)
+    let condition = try SetCondition(flags: flags.rawValue)
+    try AttributeRules.linux.check(name)
+    let before = try changeableStatus(of: inode)
+    let lineage = try isStored(inode) ? [] : inode.lineage()
+    try withRecord(of: inode) { (record, key) throws(Errno) in
+      try record.attributes.admit(name, value, condition)
+      let now = Timestamp.now(after: max(before.changed, record.changed ?? before.changed))
+      try store.set(
+        name, to: value, of: key, type: inode.type, changed: now, lineage: lineage)
+      record.attributes[name] = value
+      record.changed = now
+      record.isStored = true
+    }
+  }
+
+  /// Answers from memory once the inode's attributes were read.
+  public func getxattr(
+    _ name: FileName, of node: Node, _ request: Request
+  ) throws(Errno) -> [UInt8] {
+    let inode = try inode(node)
+    let name = try AttributeName(name.bytes)
+    try AttributeRules.linux.check(name)
+    return try withRecord(of: inode) { (record, _) throws(Errno) in
+      try record.attributes.value(of: name)
+    }
+  }
+
+  /// Leaves `trusted.*` out for callers who may not see it, as the kernel does for its own.
+  public func listxattr(_ node: Node, _ request: Request) throws(Errno) -> [UInt8] {
+    let inode = try inode(node)
+    let attributes = try withRecord(of: inode) { (record, _) throws(Errno) in record.attributes }
+    let hasTrusted =
+      attributes.listSize(includingTrusted: true) != attributes.listSize(includingTrusted: false)
+    let mayKnow =
+      hasTrusted
+      && ProcessPrivileges.has(
+        capability: ProcessPrivileges.systemAdministration, pid: request.pid)
+    return attributes.nameList(includingTrusted: mayKnow)
+  }
+
+  /// Removes an attribute; the object's ctime stays in the store.
+  public func removexattr(_ name: FileName, from node: Node, _ request: Request) throws(Errno) {
+    let inode = try inode(node)
+    let name = try AttributeName(name.bytes)
+    try AttributeRules.linux.check(name)
+    let before = try changeableStatus(of: inode)
+    try withRecord(of: inode) { (record, key) throws(Errno) in
+      try record.attributes.admitRemoval(of: name)
+      let now = Timestamp.now(after: max(before.changed, record.changed ?? before.changed))
+      try store.remove(name, of: key, changed: now)
+      record.attributes[name] = nil
+      record.changed = now
+    }
+  }
+
+  /// The status before a change. chattr +i and +a on the source forbid changes here too (`EPERM`);
+  /// the kernel, seeing only our inode, cannot know.
+  private func changeableStatus(of inode: Inode) throws(Errno) -> FileStatus {
+    let status = try inode.file.status()
+    if status.isFrozen { throw .notPermitted }
+    return status
+  }
+}

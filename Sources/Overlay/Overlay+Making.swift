@@ -1,0 +1,152 @@
+public import FUSE
+public import LinuxSystem
+import SidecarStore
+
+/// Making objects, and further names for them.
+extension Overlay {
+  /// Makes a fifo, socket, device node or empty file as the caller's.
+  public func mknod(
+    _ name: FileName, in parent: Node, mode: UInt32, device: UInt64, _ request: Request
+  ) throws(Errno) -> NodeEntry {
+    let parent = try inode(parent)
+    try refuseReserved(name, in: parent)
+    try making(request) { () throws(Errno) in
+      try parent.file.makeNode(name, mode: mode, device: device)
+    }
+    return try newEntry(name, in: parent)
+  }
+
+  /// Makes a directory as the caller's.
+  public func mkdir(
+    _ name: FileName, in parent: Node, mode: UInt32, _ request: Request
+  ) throws(Errno) -> NodeEntry {
+    let parent = try inode(parent)
+    try refuseReserved(name, in: parent)
+    try making(request) { () throws(Errno) in try parent.file.makeDirectory(name, mode: mode) }
+    return try newEntry(name, in: parent, isDirectory: true)
+  }
+
+  /// Makes a symbolic link as the caller's.
+  public func symlink(
+    _ name: FileName, in parent: Node, to target: FileName, _ request: Request
+  ) throws(Errno) -> NodeEntry {
+    let parent = try inode(parent)
+    try refuseReserved(name, in: parent)
+    try making(request) { () throws(Errno) in
+      try parent.file.makeSymbolicLink(name, to: target)
+    }
+    return try newEntry(name, in: parent)
+  }
+
+  /// Makes and opens a file. One that somebody made underneath a moment ago is opened as it is,
+  /// unless `O_EXCL` forbids.
+  public func create(
+    _ name: FileName, in parent: Node, mode: UInt32, flags: FileDescriptor.OpenFlags,
+    _ request: Request
+  ) throws(Errno) -> (NodeEntry, Opened) {
+    let parent = try inode(parent)
+    try refuseReserved(name, in: parent)
+    let wanted = sourceFlags(flags)
+    do throws(Errno) {
+      let file = try making(request) { () throws(Errno) in
+        try parent.file.open(name, wanted.union([.create, .exclusive]), mode: mode)
+      }
+      return try newFile(file, name, in: parent, flags)
+    } catch {
+      guard error == .exists, !flags.contains(.exclusive) else { throw error }
+    }
+    let entry = try entry(name, in: parent)
+    do throws(Errno) {
+      return (entry, try open(entry.node, flags: flags, request))
+    } catch {
+      forget(entry.node, lookups: 1)
+      throw error
+    }
+  }
+
+  /// Makes a file without a name. It is an orphan from the start: gone when it is closed, unless
+  /// linkat(2) gives it a name.
+  public func tmpfile(
+    in parent: Node, mode: UInt32, flags: FileDescriptor.OpenFlags, _ request: Request
+  ) throws(Errno) -> (NodeEntry, Opened) {
+    let parent = try inode(parent)
+    let exclusive = flags.intersection(.exclusive)
+    let wanted = sourceFlags(flags).union([.temporary, exclusive])
+    let file = try making(request) { () throws(Errno) in
+      try parent.file.open(FileName("."), wanted, mode: mode)
+    }
+    return try newFile(file, nil, in: parent, flags)
+  }
+
+  /// One more name for an object; an orphan comes back to life.
+  public func link(
+    _ node: Node, to newName: FileName, in newParent: Node, _ request: Request
+  ) throws(Errno) -> NodeEntry {
+    let parent = try inode(newParent)
+    let target = try inode(node)
+    try refuseReserved(newName, in: parent)
+    let wasOrphan = target.state.withLock { $0.isOrphan }
+    try parent.file.link(target.file, as: newName)
+    target.state.withLock { $0.isOrphan = false }
+    do throws(Errno) {
+      let entry = try entry(newName, in: parent)
+      do throws(Errno) {
+        if target.volume.key != nil, try isStored(target) {
+          try store.link(target.key(), at: target.lineage())
+        }
+        return entry
+      } catch {
+        forget(entry.node, lookups: 1)
+        throw error
+      }
+    } catch {
+      // An orphan that the store takes for one must not have a name.
+      try? parent.file.unlink(newName)
+      target.state.withLock { $0.isOrphan = wasOrphan }
+      throw error
+    }
+  }
+
+  /// The entry of an object that was made under a name. What cannot be entered is taken away again.
+  private func newEntry(
+    _ name: FileName, in parent: Inode, isDirectory: Bool = false
+  ) throws(Errno) -> NodeEntry {
+    do throws(Errno) {
+      return try newEntry(of: parent.file.open(name, [.path, .noFollow]), name, in: parent)
+    } catch {
+      try? isDirectory ? parent.file.removeDirectory(name) : parent.file.unlink(name)
+      throw error
+    }
+  }
+
+  private func newEntry(
+    of file: consuming FileDescriptor, _ name: FileName?, in parent: Inode
+  ) throws(Errno) -> NodeEntry {
+    let status = try file.status()
+    let volume = try volumes.volume(of: file, status)
+    let made = Inode(file, status, volume)
+    // Before the kernel hears of it, so that it never sees attributes of another object.
+    try startAnew(made)
+    let inode = nodes.retain(made.id, orInsert: made)
+    if let name {
+      inode.saw(name, in: parent)
+    } else {
+      inode.state.withLock { $0.isOrphan = true }
+    }
+    return NodeEntry(
+      node: inode, status: shown(status, of: inode), timeouts: options.cache.timeouts)
+  }
+
+  private func newFile(
+    _ file: consuming FileDescriptor, _ name: FileName?, in parent: Inode,
+    _ flags: FileDescriptor.OpenFlags
+  ) throws(Errno) -> (NodeEntry, Opened) {
+    do throws(Errno) {
+      let entry = try newEntry(of: file.reopen(.path), name, in: parent)
+      return (entry, opened(file, flags))
+    } catch {
+      if let name { try? parent.file.unlink(name) }
+      throw error
+    }
+  }
+}

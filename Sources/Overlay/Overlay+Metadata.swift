@@ -1,0 +1,79 @@
+public import FUSE
+public import LinuxSystem
+import Synchronization
+
+/// What stat(2), chmod(2), chown(2), utimensat(2), truncate(2), statfs(2) and access(2) need.
+extension Overlay {
+  /// What the source says of the object, named or not.
+  public func getattr(
+    _ node: Node, _ handle: Handle?, _ request: Request
+  ) throws(Errno) -> TimedStatus {
+    try timedStatus(of: inode(node))
+  }
+
+  /// Changes one field after the other. The kernel has checked who asks, and cleared what has to be
+  /// cleared from the mode.
+  public func setattr(
+    _ node: Node, _ change: StatusChange, _ handle: Handle?, _ request: Request
+  ) throws(Errno) -> TimedStatus {
+    let inode = try inode(node)
+    // The owner first: chown(2) takes the set-id bits away, which the mode may be to set.
+    if change.uid != nil || change.gid != nil || change.isEmpty {
+      // Without a change, as by chown(-1, -1), it still moves the ctime.
+      try inode.file.setOwner(uid: change.uid, gid: change.gid)
+    }
+    if let mode = change.mode { try inode.file.setMode(mode) }
+    // After the mode, which the kernel computes from what it knew.
+    if change.size != nil || change.isEmpty { try dropSetGroup(of: inode, request) }
+    if let size = change.size {
+      // An open file may be cut by who may no longer open it.
+      if let open = handle as? OpenFile {
+        try open.file.truncate(to: size)
+      } else {
+        try inode.file.truncateHeld(to: size)
+      }
+    }
+    if !change.accessed.isKept || !change.modified.isKept {
+      try inode.file.setTimes(accessed: change.accessed, modified: change.modified)
+    }
+    return try timedStatus(of: inode)
+  }
+
+  /// A change by who has no right to it takes the set-group-ID bit away. From programs the kernel
+  /// does so before it asks us; where the group may not execute, it leaves it to FUSE servers.
+  func dropSetGroup(of inode: Inode, _ request: Request) throws(Errno) {
+    guard inode.hasLooseSetGroup.load(ordering: .relaxed) else { return }
+    let status = try inode.file.status()
+    guard status.hasLooseSetGroup, request.gid != status.gid,
+      !request.supplementaryGroups().contains(status.gid),
+      !ProcessPrivileges.has(capability: ProcessPrivileges.setIDKeeping, pid: request.pid)
+    else { return }
+    try inode.file.setMode(status.mode & ~FileStatus.setGroupBit)
+  }
+
+  /// Where a symbolic link leads, byte by byte as the source has it.
+  public func readlink(_ node: Node, _ request: Request) throws(Errno) -> FileName {
+    try inode(node).file.readLink()
+  }
+
+  /// Space and limits of the file system that the object is on.
+  public func statfs(
+    _ node: Node, _ request: Request
+  ) throws(Errno) -> FileDescriptor.FileSystemStatus {
+    try inode(node).file.fileSystemStatus()
+  }
+
+  /// Asks the source, as the caller.
+  public func access(_ node: Node, mask: Int32, _ request: Request) throws(Errno) {
+    let inode = try inode(node)
+    try asCaller(request, groupsMatter: false) { () throws(Errno) in
+      try inode.file.checkAccess(mask)
+    }
+  }
+
+  private func timedStatus(of inode: Inode) throws(Errno) -> TimedStatus {
+    TimedStatus(
+      status: shown(try inode.file.status(), of: inode),
+      timeout: options.cache.timeouts.attributes)
+  }
+}

@@ -1,0 +1,78 @@
+import AttributeModel
+import LinuxSystem
+import SidecarStore
+import Synchronization
+
+/// What the store keeps of an inode, held in memory once it was read.
+extension Overlay {
+  /// Runs `body` with what is kept of an inode, read from the store if need be, under its lock.
+  func withRecord<Result>(
+    of inode: Inode, _ body: (inout InodeRecord, ObjectKey) throws(Errno) -> Result
+  ) throws(Errno) -> Result {
+    let key = try inode.key()
+    return try inode.state.withLock { (state) throws(Errno) in
+      if state.record == nil { state.record = try load(key, inode.type) }
+      var record = state.record ?? InodeRecord()
+      // Let go of the copy in the state, so that a change does not copy the whole set.
+      state.record = nil
+      defer { state.record = record }
+      return try body(&record, key)
+    }
+  }
+
+  private func load(_ key: ObjectKey, _ type: FileType) throws(Errno) -> InodeRecord {
+    guard let stored = try store.record(of: key) else { return InodeRecord() }
+    guard stored.type == type else {
+      // The number has come to mean something else: not this object's attributes.
+      try store.quarantine(key, because: .otherType)
+      return InodeRecord()
+    }
+    return InodeRecord(
+      attributes: AttributeSet(stored.attributes), changed: stored.changed, isStored: true)
+  }
+
+  func isStored(_ inode: Inode) throws(Errno) -> Bool {
+    try withRecord(of: inode) { (record, _) throws(Errno) in record.isStored }
+  }
+
+  /// An object was made: it starts without attributes, and what the store has under its key was
+  /// another's.
+  ///
+  /// A handle's generation is new with each object. So when the store cannot be read, files can
+  /// still be made; with inode numbers alone they cannot.
+  func startAnew(_ inode: Inode) throws(Errno) {
+    guard let volume = inode.volume.key else { return }
+    let key = try inode.key()
+    try inode.state.withLock { (state) throws(Errno) in
+      do throws(Errno) {
+        if try store.record(of: key) != nil { try store.quarantine(key, because: .reusedKey) }
+      } catch {
+        guard volume.kind == .handle else { throw error }
+        options.report("the store could not be asked about a new object: \(error)")
+      }
+      state.record = InodeRecord()
+    }
+  }
+
+  /// What stat(2) shows of an inode: the source's answer, with the number that is distinct in this
+  /// mount, and the ctime of the attributes if that is later.
+  func shown(_ status: FileStatus, of inode: Inode) -> FileStatus {
+    var shown = status
+    inode.hasLooseSetGroup.store(status.hasLooseSetGroup, ordering: .relaxed)
+    shown.inode = numbers.number(of: status.inode, on: inode.volume)
+    if inode === rootInode, hasHiddenDirectory, shown.links > 2 { shown.links -= 1 }
+    // When the store fails, files go on; the attribute calls say what is wrong.
+    if inode.volume.key != nil,
+      let changed = try? withRecord(of: inode, { (record, _) throws(Errno) in record.changed }),
+      shown.changed < changed
+    {
+      shown.changed = changed
+    }
+    return shown
+  }
+
+  /// Whether one of the root's links is the hidden directory's "..".
+  private var hasHiddenDirectory: Bool {
+    (try? rootInode.file.status(of: HiddenStore.reservedName))?.type == .directory
+  }
+}

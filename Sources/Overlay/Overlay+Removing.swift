@@ -1,0 +1,80 @@
+public import FUSE
+public import LinuxSystem
+import SidecarStore
+
+/// Removing and moving names. The source changes first, then the store: a crash between the two
+/// leaves a record without an object, which does no harm, never an object with another's record.
+extension Overlay {
+  /// Removes a name; the object's record goes when nobody has the object open.
+  public func unlink(_ name: FileName, in parent: Node, _ request: Request) throws(Errno) {
+    let parent = try inode(parent)
+    if isReserved(name, in: parent) { throw .noEntry }
+    let victim = try peek(name, in: parent)
+    try parent.file.unlink(name)
+    lostName(name, in: parent, victim)
+  }
+
+  /// Removes an empty directory.
+  public func rmdir(_ name: FileName, in parent: Node, _ request: Request) throws(Errno) {
+    let parent = try inode(parent)
+    if isReserved(name, in: parent) { throw .noEntry }
+    let victim = try peek(name, in: parent)
+    try parent.file.removeDirectory(name)
+    lostName(name, in: parent, victim)
+  }
+
+  /// Moves a name, or swaps two.
+  public func rename(
+    _ name: FileName, in parent: Node, to newName: FileName, in newParent: Node,
+    _ flags: FileDescriptor.RenameFlags, _ request: Request
+  ) throws(Errno) {
+    let parent = try inode(parent)
+    let newParent = try inode(newParent)
+    if isReserved(name, in: parent) { throw .noEntry }
+    try refuseReserved(newName, in: newParent)
+    let moved = try peek(name, in: parent)
+    let victim = try peekIfPresent(newName, in: newParent)
+    try parent.file.rename(name, to: newParent.file, newName, flags)
+
+    // Two names of one object: rename(2) does nothing.
+    if let victim, victim.id == moved.id { return }
+    if let victim, flags.contains(.exchange) {
+      hasMoved(victim, from: newName, in: newParent, to: name, in: parent)
+    } else if let victim {
+      lostName(newName, in: newParent, victim)
+    }
+    hasMoved(moved, from: name, in: parent, to: newName, in: newParent)
+    if flags.contains(.whiteout) {
+      do throws(Errno) {
+        try startAnew(peek(name, in: parent))
+      } catch {
+        options.report("the store could not be asked about a whiteout: \(error)")
+      }
+    }
+  }
+
+  private func peekIfPresent(_ name: FileName, in parent: Inode) throws(Errno) -> Inode? {
+    do throws(Errno) {
+      return try peek(name, in: parent)
+    } catch {
+      if error == .noEntry { return nil }
+      throw error
+    }
+  }
+
+  private func hasMoved(
+    _ inode: Inode, from name: FileName, in parent: Inode, to newName: FileName,
+    in newParent: Inode
+  ) {
+    inode.saw(newName, in: newParent)
+    guard inode.volume.key != nil else { return }
+    do throws(Errno) {
+      guard try isStored(inode) else { return }
+      try store.move(
+        inode.key(), from: Entry(parent: parent.key(), name: name.bytes), to: inode.lineage())
+    } catch {
+      // The handle still leads to the record; only the way back after a restore is out of date.
+      options.report("the store did not take note of a rename: \(error)")
+    }
+  }
+}

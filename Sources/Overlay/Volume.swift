@@ -1,0 +1,167 @@
+import LinuxSystem
+import SidecarStore
+
+/// How identities are chosen: by a look at the file system, or as told.
+public enum IdentityChoice: String, Sendable, CaseIterable {
+  /// By file handle where there is one, by inode number where that is sound.
+  case auto
+  /// By file handle; a file system without them is refused.
+  case handle
+  /// By inode number and birth time.
+  case inode
+}
+
+/// Why a file system's objects cannot be known again.
+struct IdentityRefusal: Error {
+  let type: UInt32
+  let reason: String
+}
+
+/// A file system that the source, or something mounted inside it, is on.
+final class Volume: Sendable {
+  /// `st_dev` of its objects.
+  let device: UInt64
+  /// Its type, as in linux/magic.h.
+  let type: UInt32
+  /// What the store calls it; nil where its objects cannot be known again.
+  let key: VolumeKey?
+  /// 0 for the source's own; others get numbers as they are met.
+  let index: UInt64
+
+  init(device: UInt64, type: UInt32, key: VolumeKey?, index: UInt64) {
+    self.device = device
+    self.type = type
+    self.key = key
+    self.index = index
+  }
+
+  /// What the store is to call a file system, from any object of it.
+  static func key(
+    of object: borrowing FileDescriptor, _ status: FileStatus,
+    _ system: FileDescriptor.FileSystemStatus, _ choice: IdentityChoice
+  ) throws(IdentityRefusal) -> VolumeKey {
+    let kind = try identityKind(of: object, system.type, choice)
+    var bytes = identifier(of: object, status, system)
+    if FileSystemKind.isInMemory(system.type) && kind == .inode { bytes += bootIdentifier() }
+    return VolumeKey(bytes: bytes, kind: kind)
+  }
+
+  private static func identityKind(
+    of object: borrowing FileDescriptor, _ type: UInt32, _ choice: IdentityChoice
+  ) throws(IdentityRefusal) -> IdentityKind {
+    if FileSystemKind.inventsNumbers(type) {
+      throw IdentityRefusal(
+        type: type,
+        reason: "its inode numbers are made up and may mean another file after a remount")
+    }
+    var handleFailure: Errno?
+    do throws(Errno) { _ = try object.handle() } catch { handleFailure = error }
+    switch choice {
+    case .handle, .auto:
+      guard let handleFailure else { return .handle }
+      if choice == .auto, FileSystemKind.keepsNumbers(type) { return .inode }
+      throw IdentityRefusal(type: type, reason: "it gives out no file handles (\(handleFailure))")
+    case .inode: return .inode
+    }
+  }
+
+  private static func identifier(
+    of object: borrowing FileDescriptor, _ status: FileStatus,
+    _ system: FileDescriptor.FileSystemStatus
+  ) -> [UInt8] {
+    let type = bytes(of: UInt64(system.type))
+    if !FileSystemKind.hasLastingIdentifier(system.type),
+      status.type == .directory || status.type == .regular
+    {
+      do throws(Errno) {
+        let opened = try object.reopen([.readOnly, .nonBlocking])
+        return try type
+          + (system.type == FileSystemKind.xfs ? opened.xfsUUID() : opened.fileSystemUUID())
+      } catch {}  // Then it is as good as statfs tells.
+    }
+    return type + bytes(of: system.identifier)
+  }
+
+  private static func bootIdentifier() -> [UInt8] {
+    do throws(Errno) {
+      let file = try FileDescriptor.open(
+        FileName("/proc/sys/kernel/random/boot_id"), .readOnly)
+      return try file.readToEnd().filter { $0 != UInt8(ascii: "\n") }
+    } catch {
+      return []
+    }
+  }
+}
+
+/// A number's bytes, lowest first, as keys of the store hold them.
+func bytes(of number: UInt64) -> [UInt8] {
+  (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * UInt64($0))) }
+}
+
+/// The file systems met so far.
+///
+/// The source's own is told by its device. Others may come and go underneath, and a new one may get
+/// an old one's device number, so there the identifier that statfs tells belongs to the key.
+final class VolumeTable: Sendable {
+  private struct Place: Hashable {
+    let device: UInt64
+    let type: UInt32
+    let identifier: UInt64
+  }
+
+  let source: Volume
+  private let choice: IdentityChoice
+  private let others = Lock<[Place: Volume]>([:])
+
+  init(source: Volume, choice: IdentityChoice) {
+    self.source = source
+    self.choice = choice
+  }
+
+  /// The volume of an object.
+  func volume(of object: borrowing FileDescriptor, _ status: FileStatus) throws(Errno) -> Volume {
+    if status.device == source.device { return source }
+    let system = try object.fileSystemStatus()
+    let place = Place(
+      device: status.device, type: system.type, identifier: system.identifier)
+    if let known = others.withLock({ $0[place] }) { return known }
+    var key: VolumeKey?
+    // Files there pass through all the same; their attributes answer EOPNOTSUPP.
+    do throws(IdentityRefusal) {
+      key = try Volume.key(of: object, status, system, choice == .handle ? .auto : choice)
+    } catch {}
+    let found = key
+    return others.withLock { volumes in
+      if let known = volumes[place] { return known }
+      let volume = Volume(
+        device: status.device, type: system.type, key: found, index: UInt64(volumes.count) + 1)
+      volumes[place] = volume
+      return volume
+    }
+  }
+}
+
+/// Inode numbers as the mount shows them: the source's own as they are, those of file systems
+/// mounted inside it in a range that no local file system uses, since one mount has one `st_dev`.
+final class InodeNumbers: Sendable {
+  private struct Foreign: Hashable {
+    let index: UInt64
+    let inode: UInt64
+  }
+
+  private let tooLarge = Lock<[Foreign: UInt64]>([:])
+  private let foreign: UInt64 = 1 << 63
+
+  /// The number of an object: bit 63, fifteen bits of the volume's index, 48 of its own number.
+  func number(of inode: UInt64, on volume: Volume) -> UInt64 {
+    if volume.index == 0 { return inode }
+    if inode < 1 << 48, volume.index < 0x7fff { return foreign | volume.index << 48 | inode }
+    let key = Foreign(index: volume.index, inode: inode)
+    return tooLarge.withLock { numbers in
+      if let number = numbers[key] { return number }
+      let number = foreign | 0x7fff << 48 | UInt64(numbers.count)
+      numbers[key] = number
+      return number
+    }
+  }
+}

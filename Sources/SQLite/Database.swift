@@ -1,0 +1,122 @@
+import CSQLite
+public import LinuxSystem
+
+/// A connection to a database file, closed when its owner lets go of it.
+///
+/// One thread at a time may use a connection and its statements (SQLite's multi-thread mode); who
+/// owns it sees to that.
+public final class Database: @unchecked Sendable {
+  let connection: OpaquePointer
+
+  /// Called before every step of every statement: where tests let the n-th one fail.
+  package var beforeStep: (() throws(SQLiteError) -> Void)?
+
+  /// How a file is opened.
+  public enum Access: Sendable {
+    /// Reading and writing; the file is made if it is missing.
+    case readWrite
+    /// Reading only.
+    case readOnly
+  }
+
+  /// Opens a file by a path that is used as it is, links included.
+  ///
+  /// Nothing is read before the first statement. A database that other processes hold locked is
+  /// waited for, a few seconds long.
+  public init(_ path: FileName, _ access: Access) throws(SQLiteError) {
+    guard let vfs = LiteralPathVFS.name else { throw SQLiteError(code: SQLITE_NOMEM) }
+    let mode =
+      access == .readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+    var opened: OpaquePointer?
+    let result = sqlite3_open_v2(
+      path.cString, &opened, mode | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, vfs)
+    guard result == SQLITE_OK, let opened else {
+      let error = SQLiteError(code: result, connection: opened)
+      sqlite3_close_v2(opened)
+      throw error
+    }
+    connection = opened
+    sqlite3_extended_result_codes(opened, 1)
+    sqlite3_busy_timeout(opened, 5000)
+    // A database may come from somebody else, on a stick or a share: nothing in it may run.
+    for (option, value) in [
+      (SQLITE_DBCONFIG_ENABLE_TRIGGER, Int32(0)), (SQLITE_DBCONFIG_ENABLE_VIEW, 0),
+      (SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0), (SQLITE_DBCONFIG_DEFENSIVE, 1),
+      (SQLITE_DBCONFIG_DQS_DML, 0), (SQLITE_DBCONFIG_DQS_DDL, 0),
+    ] {
+      _ = csqlite_db_config(opened, option, value)
+    }
+  }
+
+  /// A database in memory, gone with its connection.
+  public static func inMemory() throws(SQLiteError) -> Database {
+    try Database(FileName(":memory:"), .readWrite)
+  }
+
+  deinit { sqlite3_close_v2(connection) }
+
+  /// Compiles a statement.
+  public func prepare(_ text: String) throws(SQLiteError) -> Statement {
+    try Statement(text, of: self)
+  }
+
+  /// Runs a statement once, rows and all.
+  public func execute(_ text: String) throws(SQLiteError) { try prepare(text).run() }
+
+  /// The first column of a statement's first row as a number, if there is one.
+  public func integer(_ text: String) throws(SQLiteError) -> Int64? {
+    var result: Int64?
+    try prepare(text).rows { row in if result == nil { result = row.integer(0) } }
+    return result
+  }
+
+  /// The first column of each row of a statement, as text.
+  public func strings(_ text: String) throws(SQLiteError) -> [String] {
+    var result: [String] = []
+    try prepare(text).rows { row in result.append(row.text(0)) }
+    return result
+  }
+
+  /// A transaction is open.
+  public var isInTransaction: Bool { sqlite3_get_autocommit(connection) == 0 }
+
+  /// The file can only be read.
+  public var isReadOnly: Bool { sqlite3_db_readonly(connection, "main") == 1 }
+
+  /// Leaves the write-ahead log where it is when the last connection closes.
+  public func keepLogOnClose(_ keep: Bool) {
+    _ = csqlite_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep ? 1 : 0)
+  }
+
+  /// Moves the whole write-ahead log into the database, durably, and empties it.
+  ///
+  /// `SQLITE_BUSY` when a reader, also one of another process, does not let go in time.
+  public func checkpoint() throws(SQLiteError) {
+    try check(
+      sqlite3_wal_checkpoint_v2(connection, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil))
+  }
+
+  /// Moves into the database what no reader needs, and waits for none. When that was everything,
+  /// the next transaction writes over the log from its start and needs no more room.
+  public func checkpointWithoutWaiting() throws(SQLiteError) {
+    try check(sqlite3_wal_checkpoint_v2(connection, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil))
+  }
+
+  /// Copies the whole database, as it is at this moment, over the file at `path`, durably.
+  public func copy(to path: FileName) throws(SQLiteError) {
+    let target = try Database(path, .readWrite)
+    guard let backup = sqlite3_backup_init(target.connection, "main", connection, "main") else {
+      throw SQLiteError(
+        code: sqlite3_extended_errcode(target.connection), connection: target.connection)
+    }
+    sqlite3_backup_step(backup, -1)
+    let result = sqlite3_backup_finish(backup)
+    guard result == SQLITE_OK else {
+      throw SQLiteError(code: result, connection: target.connection)
+    }
+  }
+
+  func check(_ result: Int32) throws(SQLiteError) {
+    guard result == SQLITE_OK else { throw SQLiteError(code: result, connection: connection) }
+  }
+}

@@ -1,0 +1,71 @@
+import CSQLite
+public import LinuxSystem
+
+/// What SQLite answered instead of doing what it was asked.
+public struct SQLiteError: Error, Hashable, Sendable {
+  /// SQLite's extended result code (`SQLITE_IOERR_FSYNC`, ...).
+  public let code: Int32
+  /// What `errno` said when SQLite met an I/O error; 0 when that is not known.
+  public let systemCode: Int32
+
+  /// An answer of SQLite.
+  public init(code: Int32, systemCode: Int32 = 0) {
+    self.code = code
+    self.systemCode = systemCode
+  }
+
+  init(code: Int32, connection: OpaquePointer?) {
+    self.code = code
+    self.systemCode = connection.map { sqlite3_system_errno($0) } ?? 0
+  }
+
+  /// The file is damaged, or no database at all.
+  public var isDamage: Bool { primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB }
+  /// The file is no database, or an encrypted one.
+  public var isNotADatabase: Bool { primary == SQLITE_NOTADB }
+  /// A file could not be opened.
+  public var isCannotOpen: Bool { primary == SQLITE_CANTOPEN }
+  /// The disk failed to read, write or sync.
+  public var isInputOutput: Bool { primary == SQLITE_IOERR }
+
+  /// A row that cannot be: the database is damaged.
+  public static let unexpected = SQLiteError(code: SQLITE_CORRUPT)
+  /// The connection is closed.
+  public static let closed = SQLiteError(code: SQLITE_MISUSE)
+
+  private var primary: Int32 { code & 0xff }
+
+  /// What a system call would have said: the one table between SQLite's codes and the kernel's.
+  ///
+  /// SQLite keeps the `errno` of the last failed call even where a later one failed for another
+  /// reason, so that only those values are believed that cannot come from anything harmless.
+  public var errno: Errno {
+    switch primary {
+    case SQLITE_FULL: .noSpace
+    case SQLITE_IOERR: believed([.noSpace, .overQuota, .readOnly]) ?? .inputOutput
+    case SQLITE_CANTOPEN:
+      believed([
+        .noSpace, .overQuota, .readOnly, .tooManyOpenFiles, .accessDenied, .notPermitted, .noEntry,
+        .loop,
+      ]) ?? .inputOutput
+    case SQLITE_READONLY: .readOnly
+    case SQLITE_PERM, SQLITE_AUTH: .accessDenied
+    case SQLITE_BUSY, SQLITE_LOCKED: .busy
+    case SQLITE_NOMEM: .noMemory
+    case SQLITE_INTERRUPT: .interrupted
+    case SQLITE_TOOBIG: .tooBig
+    // CORRUPT and NOTADB: damage. CONSTRAINT, MISUSE, ERROR and the rest: the schema is not what
+    // our statements expect, which is damage as well.
+    default: .inputOutput
+    }
+  }
+
+  private func believed(_ candidates: [Errno]) -> Errno? {
+    candidates.first { $0.code == systemCode }
+  }
+}
+
+extension SQLiteError: CustomStringConvertible {
+  /// SQLite's sentence for the code, such as "database disk image is malformed".
+  public var description: String { String(cString: sqlite3_errstr(code)) }
+}

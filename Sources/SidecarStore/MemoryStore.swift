@@ -1,0 +1,128 @@
+public import AttributeModel
+public import LinuxSystem
+
+/// A store that is gone with the process: the reference that other engines are compared with, and
+/// what tests use that are about something else.
+public final class MemoryStore: AttributeStore {
+  private let contents = Lock(StoreContents())
+
+  /// An empty store.
+  public init() {}
+
+  /// Everything kept of an object.
+  public func record(of object: ObjectKey) throws(Errno) -> ObjectRecord? {
+    contents.withLock { $0.records[object] }
+  }
+
+  /// Keeps an attribute, and makes the object known if it is not.
+  public func set(
+    _ name: AttributeName, to value: [UInt8], of object: ObjectKey, type: FileType,
+    changed: Timestamp, lineage: [LineageStep]
+  ) throws(Errno) {
+    contents.withLock { contents in
+      if contents.records[object] == nil {
+        contents.add(object, type)
+        contents.records[object]?.isOrphan = lineage.isEmpty
+        contents.place(object, at: lineage)
+      }
+      contents.records[object]?.attributes[name] = value
+      contents.records[object]?.changed = changed
+    }
+  }
+
+  /// Removes an attribute; the record stays.
+  public func remove(
+    _ name: AttributeName, of object: ObjectKey, changed: Timestamp
+  ) throws(Errno) {
+    contents.withLock { contents in
+      guard contents.records[object]?.attributes.removeValue(forKey: name) != nil else { return }
+      contents.records[object]?.changed = changed
+    }
+  }
+
+  /// Gives a known object one more name.
+  public func link(_ object: ObjectKey, at lineage: [LineageStep]) throws(Errno) {
+    contents.withLock { contents in
+      guard contents.records[object] != nil else { return }
+      contents.records[object]?.isOrphan = false
+      contents.place(object, at: lineage)
+    }
+  }
+
+  /// Takes a name from a known object.
+  public func unlink(_ object: ObjectKey, _ entry: Entry, isLast: Bool) throws(Errno) {
+    contents.withLock { contents in
+      guard contents.records[object] != nil else { return }
+      if isLast {
+        contents.records[object]?.isOrphan = true
+        contents.entries = contents.entries.filter { $0.value != object }
+      } else if contents.entries[entry] == object {
+        contents.entries[entry] = nil
+      }
+    }
+  }
+
+  /// Puts a known object under another name.
+  public func move(
+    _ object: ObjectKey, from entry: Entry, to lineage: [LineageStep]
+  ) throws(Errno) {
+    contents.withLock { contents in
+      guard contents.records[object] != nil else { return }
+      if contents.entries[entry] == object { contents.entries[entry] = nil }
+      contents.place(object, at: lineage)
+    }
+  }
+
+  /// Forgets an object.
+  public func discard(_ object: ObjectKey) throws(Errno) {
+    contents.withLock { $0.drop(object) }
+  }
+
+  /// Sets aside what is kept under a key.
+  public func quarantine(_ object: ObjectKey, because reason: QuarantineReason) throws(Errno) {
+    contents.withLock { contents in
+      guard contents.records[object] != nil else { return }
+      contents.drop(object)
+      contents.quarantined[object, default: []].append(reason)
+    }
+  }
+
+  /// Does nothing: nothing here outlives the process.
+  public func sync() throws(Errno) {}
+
+  /// How much there is.
+  public func counts() throws(Errno) -> StoreCounts {
+    contents.withLock { contents in
+      StoreCounts(
+        objects: contents.records.count,
+        attributes: contents.records.values.reduce(0) { $0 + $1.attributes.count },
+        orphans: contents.records.values.count { $0.isOrphan },
+        quarantined: contents.quarantined.values.reduce(0) { $0 + $1.count })
+    }
+  }
+
+  package func dump() -> StoreContents { contents.withLock { $0 } }
+}
+
+extension StoreContents {
+  fileprivate mutating func add(_ object: ObjectKey, _ type: FileType) {
+    guard records[object] == nil else { return }
+    records[object] = ObjectRecord(type: type, changed: nil, isOrphan: false, attributes: [:])
+  }
+
+  /// Makes the ancestors known, each under its entry, and puts the object under the last one.
+  fileprivate mutating func place(_ object: ObjectKey, at lineage: [LineageStep]) {
+    for (index, step) in lineage.enumerated() {
+      let isLast = index == lineage.count - 1
+      if !isLast { add(step.object, step.type) }
+      guard index > 0 else { continue }
+      let entry = Entry(parent: lineage[index - 1].object, name: step.name)
+      entries[entry] = isLast ? object : step.object
+    }
+  }
+
+  fileprivate mutating func drop(_ object: ObjectKey) {
+    records[object] = nil
+    entries = entries.filter { $0.value != object && $0.key.parent != object }
+  }
+}

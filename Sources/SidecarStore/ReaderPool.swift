@@ -1,0 +1,75 @@
+import AttributeModel
+import LinuxSystem
+import SQLite
+
+/// Connections that only read: each has its own view of the last commit, so that no reader ever
+/// waits for the writer.
+final class ReaderPool: Sendable {
+  private struct State {
+    var idle: [StoreReader] = []
+    var count = 0
+    var isClosed = false
+  }
+
+  let path: FileName
+  private let limit: Int
+  private let state = Lock(State())
+  private let isFree = Condition()
+
+  /// A pool that makes connections as they are needed, `limit` at most.
+  init(_ path: FileName, limit: Int) {
+    self.path = path
+    self.limit = limit
+  }
+
+  /// Runs `body` with a connection that no other thread uses meanwhile.
+  func read<Result>(
+    _ body: (StoreReader) throws(SQLiteError) -> Result
+  ) throws(Errno) -> Result {
+    do throws(SQLiteError) {
+      let reader = try take()
+      defer { giveBack(reader) }
+      return try body(reader)
+    } catch {
+      throw error.errno
+    }
+  }
+
+  /// Closes the connections; a reader that is at work is closed when it is done.
+  func close() {
+    state.withLock { state in
+      state.isClosed = true
+      state.idle = []
+    }
+    isFree.broadcast()
+  }
+
+  private func take() throws(SQLiteError) -> StoreReader {
+    let idle = try state.withLock { (state) throws(SQLiteError) -> StoreReader? in
+      while true {
+        if state.isClosed { throw SQLiteError.closed }
+        if let reader = state.idle.popLast() { return reader }
+        if state.count < limit {
+          state.count += 1
+          return nil
+        }
+        isFree.wait(on: self.state)
+      }
+    }
+    if let idle { return idle }
+    do throws(SQLiteError) {
+      return try StoreReader(path)
+    } catch {
+      state.withLock { $0.count -= 1 }
+      isFree.signal()
+      throw error
+    }
+  }
+
+  private func giveBack(_ reader: StoreReader) {
+    state.withLock { state in
+      if state.isClosed { state.count -= 1 } else { state.idle.append(reader) }
+    }
+    isFree.signal()
+  }
+}

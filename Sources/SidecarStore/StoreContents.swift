@@ -1,0 +1,63 @@
+import AttributeModel
+import LinuxSystem
+import SQLite
+
+/// Everything in a store, for comparing two engines.
+package struct StoreContents: Hashable, Sendable {
+  /// The objects that are not set aside.
+  package var records: [ObjectKey: ObjectRecord] = [:]
+  /// What stands under each name, as long as neither side of it is set aside.
+  package var entries: [Entry: ObjectKey] = [:]
+  /// What was set aside, under the key that it had; a key can be there more than once.
+  package var quarantined: [ObjectKey: [QuarantineReason]] = [:]
+
+  package init() {}
+}
+
+extension StoreContents {
+  init(of database: Database) throws(SQLiteError) {
+    try database.execute("BEGIN")
+    var keys: [Int64: ObjectKey] = [:]
+    try database.prepare(
+      """
+      SELECT object.type, changed_seconds, changed_nanoseconds, orphan, object.id, object.key,
+        volume.key, kind
+      FROM object JOIN volume ON volume.id = volume WHERE object.key IS NOT NULL
+      """
+    ).rows { (row) throws(SQLiteError) in
+      let key = ObjectKey(volume: try VolumeKey(row, 6, 7), bytes: try row.blob(5))
+      keys[row.integer(4)] = key
+      records[key] = try ObjectRecord(row)
+    }
+    try database.prepare("SELECT object, name, value FROM attribute").rows {
+      (row) throws(SQLiteError) in
+      guard let key = keys[row.integer(0)] else { return }
+      records[key]?.attributes[try AttributeName(row, 1)] = try row.blob(2)
+    }
+    try database.prepare("SELECT parent, name, object FROM entry").rows {
+      (row) throws(SQLiteError) in
+      guard let parent = keys[row.integer(0)], let key = keys[row.integer(2)] else { return }
+      entries[Entry(parent: parent, name: try row.blob(1))] = key
+    }
+    try database.prepare(
+      """
+      SELECT quarantine.key, reason, volume.key, kind FROM quarantine
+        JOIN object ON object.id = quarantine.object JOIN volume ON volume.id = object.volume
+      ORDER BY object.id
+      """
+    ).rows { (row) throws(SQLiteError) in
+      let key = ObjectKey(volume: try VolumeKey(row, 2, 3), bytes: try row.blob(0))
+      guard let reason = QuarantineReason(rawValue: row.text(1)) else {
+        throw SQLiteError.unexpected
+      }
+      quarantined[key, default: []].append(reason)
+    }
+  }
+}
+
+extension VolumeKey {
+  fileprivate init(_ row: Row, _ key: Int32, _ kind: Int32) throws(SQLiteError) {
+    guard let kind = IdentityKind(rawValue: row.text(kind)) else { throw SQLiteError.unexpected }
+    self.init(bytes: try row.blob(key), kind: kind)
+  }
+}
