@@ -71,17 +71,20 @@ let package = Package(
       name: "attribute-cost",
       dependencies: ["CAllocationCount", "CExtendedAttributes", "ExtendedAttributes"],
       path: "Sources/Benchmarks/AttributeCost", swiftSettings: common),
+    .target(
+      name: "ClientTestSupport", dependencies: ["ExtendedAttributes", "TestSupport"],
+      path: "Tests/ClientTestSupport", swiftSettings: common),
     .testTarget(
       name: "ExtendedAttributesTests",
       dependencies: [
-        "ExtendedAttributes", "CExtendedAttributes", "TestSupport", "LinuxSystem",
-        "attribute-cost", "sidecarfs",
+        "ExtendedAttributes", "ClientTestSupport", "TestSupport", "LinuxSystem", "attribute-cost",
+        "sidecarfs",
       ],
       swiftSettings: common),
     .testTarget(
       name: "ExamplesTests",
       dependencies: [
-        "ExampleSupport", "ExtendedAttributes", "TestSupport", "LinuxSystem",
+        "ExtendedAttributes", "ClientTestSupport", "TestSupport", "LinuxSystem",
         "resumable-download", "mirror", "sidecarfs",
       ],
       exclude: ["Server.py"],

@@ -143,6 +143,8 @@ extension ExtendedAttributeCoding where Value: Codable & SendableMetatype {
         fromPropertyList: object, format: .binary, options: 0)
     } decode: { data in
       let object = try PropertyListSerialization.propertyList(from: data, format: nil)
+      // The coder would take the text `$null` for nil.
+      if Value.self == String.self, let text = object as? Value { return text }
       let list = try PropertyListSerialization.data(
         fromPropertyList: [object], format: .binary, options: 0)
       guard let value = try PropertyListDecoder().decode([Value].self, from: list).first else {

@@ -1,3 +1,4 @@
+import ClientTestSupport
 import ExtendedAttributes
 import Foundation
 import TestSupport
@@ -9,7 +10,9 @@ import Testing
   func allAttributesTakeOneListAndOneGetEach(_ kind: PlaceKind) throws {
     let place = try Place(kind)
     let url = try place.file()
-    for index in 0..<30 {
+    // A small ext4 has one block of 1024 bytes for them.
+    let count = kind == .ext4 ? 8 : 30
+    for index in 0..<count {
       // Long values and, all together, a long list.
       let value = Data(repeating: 7, count: kind == .ext4 ? index : index * 100)
       let name = ExtendedAttributeName("\(index)-" + String(repeating: "n", count: 40))
@@ -21,16 +24,17 @@ import Testing
       "strace", "-f", "-o", trace, "-e", "trace=/.*xattr.*", try siblingBinary("attribute-cost"),
       "all", url.path,
     ])
-    #expect(listed.split(separator: "\n").count == 30)
+    #expect(listed.split(separator: "\n").count == count)
     let lines = try String(contentsOfFile: trace, encoding: .utf8).split(separator: "\n")
       .filter { $0.contains(url.path) }
     #expect(lines.filter { $0.contains(" listxattr(") }.count == 1)
-    #expect(lines.filter { $0.contains(" getxattr(") }.count == 30)
-    #expect(lines.count == 31)
+    #expect(lines.filter { $0.contains(" getxattr(") }.count == count)
+    #expect(lines.count == count + 1)
   }
 
   /// The result alone is the measure: the same bytes, made into the same type.
-  @Test func readingAllocatesNoMoreThanItsResult() throws {
+  @Test(.enabled(if: isOptimized, "allocations count in an optimized build: swift test -c release"))
+  func readingAllocatesNoMoreThanItsResult() throws {
     let place = try Place(.tmpfs)
     let url = try place.file()
     let table = try check([try siblingBinary("attribute-cost"), "allocations", url.path])
@@ -46,3 +50,9 @@ import Testing
     #expect(rows.contains { $0.last != "0" })
   }
 }
+
+#if DEBUG
+  private let isOptimized = false
+#else
+  private let isOptimized = true
+#endif

@@ -1,3 +1,4 @@
+import ClientTestSupport
 import ExtendedAttributes
 import Foundation
 import TestSupport

@@ -25,7 +25,7 @@ import Testing
     #expect(listed.hashValue == name.hashValue)
     #expect(ExtendedAttributeName(listed.description) == name)
     #expect(ExtendedAttributeName.native(native) == name)
-    #expect(name.isPortable == native.hasPrefix("user."))
+    #expect(name.isPortable == native.utf8.starts(with: "user.".utf8))
   }
 
   @Test func nativeNamesArePassedAsTheyAre() {

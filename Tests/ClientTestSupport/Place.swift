@@ -1,10 +1,10 @@
-import ExtendedAttributes
-import Foundation
+package import ExtendedAttributes
+package import Foundation
 import TestSupport
 import Testing
 
 /// The file systems on which every scenario runs.
-enum PlaceKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
+package enum PlaceKind: String, CaseIterable, Sendable {
   /// On a loop device.
   case ext4
   /// In memory, with attributes.
@@ -12,19 +12,20 @@ enum PlaceKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
   /// A mount of ours over a ramfs, which has none itself.
   case mount
 
-  var testDescription: String { rawValue }
 }
 
 /// A fresh directory on a file system of a kind, gone with the value.
-final class Place: Sendable {
-  let kind: PlaceKind
+package final class Place: Sendable {
+  /// What it is.
+  package let kind: PlaceKind
   /// The directory.
-  let path: String
+  package let path: String
   private let scratch: Scratch
   private let source: Source
   private let mount: Mount?
 
-  init(_ kind: PlaceKind) throws {
+  /// Makes one.
+  package init(_ kind: PlaceKind) throws {
     self.kind = kind
     scratch = try Scratch()
     switch kind {
@@ -43,16 +44,17 @@ final class Place: Sendable {
   }
 
   /// Unmounts and mounts again, as far as the kind can: a tmpfs would forget all.
-  func remount() throws {
+  package func remount() throws {
     if let mount { try mount.remount() } else { try source.remount() }
   }
 
-  func url(_ name: String) -> URL {
+  /// The URL of a name in it; makes nothing.
+  package func url(_ name: String) -> URL {
     URL(fileURLWithPath: path + "/" + name)
   }
 
   /// A new file with a few bytes in it.
-  func file(_ name: String = "file") throws -> URL {
+  package func file(_ name: String = "file") throws -> URL {
     let url = url(name)
     try Data("contents".utf8).write(to: url)
     return url
@@ -60,7 +62,7 @@ final class Place: Sendable {
 }
 
 /// What `body` throws, which has to be an error of the library.
-func failure(_ body: () throws -> Void) -> ExtendedAttributeError? {
+package func failure(_ body: () throws -> Void) -> ExtendedAttributeError? {
   do {
     try body()
     return nil
@@ -70,14 +72,14 @@ func failure(_ body: () throws -> Void) -> ExtendedAttributeError? {
 }
 
 /// Runs a Python program and returns what it prints; the oracle for values and error numbers.
-func python(_ program: String, _ arguments: String...) throws -> String {
+package func python(_ program: String, _ arguments: String...) throws -> String {
   try check(["python3", "-c", program] + arguments)
 }
 
 /// The errno with which Python's own call fails, 0 if it does not.
 ///
 /// - Parameter call: An expression, such as `os.setxattr(p, 'user.a', b'x')`, with the path in `p`.
-func pythonErrno(_ call: String, _ path: String) throws -> Int32 {
+package func pythonErrno(_ call: String, _ path: String) throws -> Int32 {
   let program = """
     import os, sys
     p = sys.argv[1]
@@ -91,7 +93,7 @@ func pythonErrno(_ call: String, _ path: String) throws -> Int32 {
 }
 
 /// A program of this package, built beside the tests.
-func siblingBinary(_ name: String) throws -> String {
+package func siblingBinary(_ name: String) throws -> String {
   let daemon = try daemonBinary()
   let path = URL(fileURLWithPath: daemon).deletingLastPathComponent().path + "/" + name
   try #require(FileManager.default.isExecutableFile(atPath: path), "\(path) is missing")
