@@ -5,7 +5,7 @@ public import Foundation
 /// | coding | for | bytes | others read it with |
 /// |---|---|---|---|
 /// | ``data`` | `Data` | as they are | anything |
-/// | ``text-5eqk0`` | `String` | UTF-8, no NUL at the end | `getfattr`, `xattr -p` |
+/// | `text` | `String`, `URL` | UTF-8, no NUL at the end | `getfattr`, `xattr -p` |
 /// | ``decimal`` | integers | decimal digits | `getfattr`, shell scripts |
 /// | ``iso8601`` | `Date` | `2026-02-28T12:00:00.000Z` | `getfattr` |
 /// | ``propertyList`` | any `Codable` | binary property list | `plutil`, Python's `plistlib` |
@@ -176,8 +176,8 @@ private protocol OptionalValue {}
 extension Optional: OptionalValue {}
 
 extension ExtendedAttributeCoding {
-  /// A property-list object: `String`, a number, `Bool`, `Date`, `Data`, or arrays and dictionaries of
-  /// them, also as `Any`; kept as a binary property list, any property list is read.
+  /// A property-list object: `String`, a number, `Bool`, `Date`, `Data`, or arrays and dictionaries
+  /// of them, also as `Any`; kept as a binary property list, any property list is read.
   public static var propertyListObject: Self {
     Self { value in
       guard PropertyListSerialization.propertyList(value, isValidFor: .binary) else {

@@ -2,8 +2,9 @@ public import Foundation
 
 /// What went wrong with an extended attribute.
 ///
-/// The one error that this library throws. ``kind`` is what a program decides by, ``errno`` what the
-/// system said, and ``description`` a sentence for a person, with the call, the attribute and the path:
+/// The one error that this library throws. ``kind`` is what a program decides by, ``errno`` what
+/// the system said, and ``description`` a sentence for a person, with the call, the attribute and
+/// the path:
 ///
 /// > Cannot set the attribute "com.example.key" of "/mnt/usb/film.mp4": extended attributes are not
 /// > supported here (lsetxattr, user.com.example.key, EOPNOTSUPP)
@@ -11,8 +12,11 @@ public import Foundation
 /// ```swift
 /// do {
 ///   try url.extendedAttributes.set(data, for: "com.example.key")
-/// } catch ExtendedAttributeError.Kind.notSupported {
-///   try writeBesideTheFile(data)
+/// } catch {
+///   switch error.kind {
+///   case .notSupported: try writeBesideTheFile(data)
+///   default: throw error
+///   }
 /// }
 /// ```
 ///
@@ -33,7 +37,7 @@ public struct ExtendedAttributeError: Error, Hashable, Sendable {
     /// The file system keeps no extended attributes, or none of this namespace: `EOPNOTSUPP`.
     public static let notSupported = Kind(cause: .notSupported)
     /// No room: the disk, the quota or what this file system has for attributes is used up:
-    /// `ENOSPC`, `EDQUOT`. On ext4 one value over about 4000 bytes is enough.
+    /// `ENOSPC`, `EDQUOT`. On ext4 one value of a block, 4096 bytes or less, is enough.
     public static let noSpace = Kind(cause: .noSpace)
     /// The caller may not, or nobody may: `EPERM`, `EACCES`, `EROFS`. Linux gives no `user.`
     /// attributes to symbolic links, devices, sockets and pipes, and says `EPERM` then.

@@ -66,7 +66,8 @@ extension ExtendedAttributeView {
   ///   - value: The value; `nil` removes the attribute, whatever the options.
   ///   - key: The key.
   ///   - options: Whether the attribute must not, or must, exist.
-  /// - Throws: ``ExtendedAttributeError``, as ``set(value:for:as:options:)`` and ``remove(_:)``.
+  /// - Throws: ``ExtendedAttributeError``, as ``set(value:for:as:options:)`` and
+  ///   ``remove(_:)-(ExtendedAttributeName)``.
   ///
   /// The corresponding system call is `setxattr`, or `removexattr` for `nil`.
   public func set<Value>(
@@ -83,7 +84,7 @@ extension ExtendedAttributeView {
   ///
   /// - Parameter key: The key.
   /// - Returns: Whether it was there.
-  /// - Throws: ``ExtendedAttributeError``, as ``remove(_:)``.
+  /// - Throws: ``ExtendedAttributeError``, as ``remove(_:)-(ExtendedAttributeName)``.
   ///
   /// The corresponding system call is `removexattr`.
   @discardableResult
@@ -96,7 +97,7 @@ extension ExtendedAttributeView {
   /// Whether there is the attribute that a key describes; its value is not read.
   ///
   /// - Parameter key: The key.
-  /// - Throws: ``ExtendedAttributeError``, as ``contains(_:)``.
+  /// - Throws: ``ExtendedAttributeError``, as ``contains(_:)-(ExtendedAttributeName)``.
   ///
   /// The corresponding system call is `getxattr` with a buffer of no bytes.
   public func contains<Value>(

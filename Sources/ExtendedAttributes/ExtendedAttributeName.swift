@@ -19,8 +19,8 @@
 /// ``init(nativeBytes:)`` makes such a name and ``string`` is `nil` for it.
 ///
 /// Limits: on Linux 255 bytes with the namespace, so 250 for a name that goes under `user.`; on
-/// Apple platforms 127 bytes. Never empty, no NUL. A name beyond them can be made, and the call that
-/// uses it throws ``ExtendedAttributeError/Kind/nameNotAllowed``.
+/// Apple platforms 127 bytes. Never empty, no NUL. A name beyond them can be made, and the call
+/// that uses it throws ``ExtendedAttributeError/Kind/nameNotAllowed``.
 public struct ExtendedAttributeName: Sendable {
   /// The name as it is written in a program; never the longer of two spellings of one name.
   private let text: Text

@@ -26,7 +26,7 @@ extension ExtendedAttributeView {
   ///   - string: The text, which may be empty.
   ///   - name: The attribute.
   ///   - options: Whether it must not, or must, exist.
-  /// - Throws: ``ExtendedAttributeError``, as ``set(_:for:options:)``.
+  /// - Throws: ``ExtendedAttributeError``, as ``set(_:for:options:)-(ContiguousBytes,_,_)``.
   ///
   /// The corresponding system call is `setxattr`.
   public func set(
@@ -63,7 +63,8 @@ extension ExtendedAttributeView {
     }
   }
 
-  /// The value of an attribute that holds a property list, as ``ExtendedAttributeCoding/propertyList``.
+  /// The value of an attribute that holds a property list, as
+  /// ``ExtendedAttributeCoding/propertyList``.
   ///
   /// - Parameters:
   ///   - type: The type, where it cannot be inferred.
@@ -86,8 +87,8 @@ extension ExtendedAttributeView {
   ///   - name: The attribute.
   ///   - coding: How it is to be kept.
   ///   - options: Whether the attribute must not, or must, exist.
-  /// - Throws: ``ExtendedAttributeError``, as ``set(_:for:options:)``, and of the kind
-  ///   `invalidValue` if the coding cannot hold the value.
+  /// - Throws: ``ExtendedAttributeError``, as ``set(_:for:options:)-(ContiguousBytes,_,_)``, and of
+  ///   the kind `invalidValue` if the coding cannot hold the value.
   ///
   /// The corresponding system call is `setxattr`.
   public func set<Value>(
@@ -110,8 +111,8 @@ extension ExtendedAttributeView {
   ///   - value: The value.
   ///   - name: The attribute.
   ///   - options: Whether the attribute must not, or must, exist.
-  /// - Throws: ``ExtendedAttributeError``, as ``set(_:for:options:)``, and of the kind
-  ///   `invalidValue` if a property list cannot hold the value.
+  /// - Throws: ``ExtendedAttributeError``, as ``set(_:for:options:)-(ContiguousBytes,_,_)``, and of
+  ///   the kind `invalidValue` if a property list cannot hold the value.
   ///
   /// The corresponding system call is `setxattr`.
   public func set<Value: Codable & SendableMetatype>(

@@ -13,9 +13,9 @@ extension ExtendedAttributeView {
   /// for (name, value) in try url.extendedAttributes.all() { ... }
   /// ```
   ///
-  /// It takes one list and one get for each name, no more. An attribute that another program removes
-  /// in between is left out; so is one that may be listed but not read (`EPERM`, `EACCES` on names
-  /// outside `user.`).
+  /// It takes one list and one get for each name, no more. An attribute that another program
+  /// removes in between is left out; so is one that may be listed but not read (`EPERM`, `EACCES`
+  /// on names outside `user.`).
   ///
   /// - Throws: ``ExtendedAttributeError``, as ``names()`` and ``data(for:)``.
   ///
@@ -54,10 +54,10 @@ extension ExtendedAttributeView {
   ///
   /// An attribute that appears meanwhile may stay.
   ///
-  /// - Parameter predicate: Which attributes to remove; without it the portable ones: on Linux those
-  ///   under `user.`, so that access control lists and security labels stay.
-  /// - Throws: ``ExtendedAttributeError``, as ``names()`` and ``remove(_:)``; what was removed by then
-  ///   is gone.
+  /// - Parameter predicate: Which attributes to remove; without it the portable ones: on Linux
+  ///   those under `user.`, so that access control lists and security labels stay.
+  /// - Throws: ``ExtendedAttributeError``, as ``names()`` and
+  ///   ``remove(_:)-(ExtendedAttributeName)``; what was removed by then is gone.
   ///
   /// The corresponding system calls are `listxattr` and `removexattr`.
   public func removeAll(
@@ -77,8 +77,8 @@ extension ExtendedAttributeView {
   ///   - destination: The other file.
   ///   - predicate: Which attributes to copy; without it the portable ones: on Linux those under
   ///     `user.`.
-  /// - Throws: ``ExtendedAttributeError``, as ``all()`` and ``set(_:for:options:)``; what was copied
-  ///   by then stays.
+  /// - Throws: ``ExtendedAttributeError``, as ``all()`` and
+  ///   ``set(_:for:options:)-(ContiguousBytes,_,_)``; what was copied by then stays.
   ///
   /// The corresponding system calls are `listxattr`, `getxattr` and `setxattr`.
   public func copy(

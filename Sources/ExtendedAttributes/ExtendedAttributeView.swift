@@ -13,10 +13,10 @@ public import Foundation
 /// for (name, value) in try attributes.all() { print(name, value.count) }
 /// ```
 ///
-/// Nothing here is `async`, and nothing needs to be: each call is one or two short system calls that
-/// do not wait for other programs. A view may be used from any thread; one call is atomic, two are not.
-/// To read many values in a loop, make the view once: turning a URL into a path costs about as much
-/// as reading an attribute.
+/// Nothing here is `async`, and nothing needs to be: each call is one to three short system calls,
+/// which the system offers in no other form; on a local disk they take microseconds. A view may be
+/// used from any thread; one call is atomic, two are not. To read many values in a loop, make the
+/// view once: turning a URL into a path costs about as much as reading an attribute.
 public struct ExtendedAttributeView: Sendable {
   let item: Item
 
@@ -39,8 +39,8 @@ public struct ExtendedAttributeView: Sendable {
       self.rawValue = rawValue
     }
 
-    /// The attribute must not exist yet: ``ExtendedAttributeError/Kind/exists`` (`EEXIST`) otherwise.
-    /// The system's flag is `XATTR_CREATE`.
+    /// The attribute must not exist yet: ``ExtendedAttributeError/Kind/exists`` (`EEXIST`)
+    /// otherwise. The system's flag is `XATTR_CREATE`.
     public static let create = SetOptions(rawValue: 1)
 
     /// The attribute must exist: ``ExtendedAttributeError/Kind/missing`` (`ENODATA`) otherwise.
@@ -53,8 +53,8 @@ public struct ExtendedAttributeView: Sendable {
   /// - Parameters:
   ///   - path: An absolute path, or one relative to the working directory of the process at the
   ///     time of each call.
-  ///   - followingSymlinks: Whether a symbolic link at the end of the path is followed. Linux allows
-  ///     no `user.` attributes on a link itself.
+  ///   - followingSymlinks: Whether a symbolic link at the end of the path is followed. Linux
+  ///     allows no `user.` attributes on a link itself.
   public init(path: String, followingSymlinks: Bool = true) {
     guard !path.utf8.contains(0) else {
       item = .notAFile(path)
@@ -151,9 +151,10 @@ extension ExtendedAttributeView {
 
   /// Creates or replaces an attribute. Readers see the old value or the new one, nothing between.
   ///
-  /// Limits: on Linux no file system takes a value over 65 536 bytes. ext4 has about 4000 bytes for
-  /// all attributes of a file with their names (unless made with `-O ea_inode`), Btrfs about 16 000
-  /// for one value, XFS and tmpfs take 65 536; a SidecarFS mount takes 65 536 over any of them.
+  /// Limits: on Linux no file system takes a value over 65 536 bytes. ext4 has one block, 4096
+  /// bytes or 1024 on a small disk, for all attributes of a file with their names; Btrfs about 16
+  /// 000 bytes for one value; XFS and tmpfs take 65 536, and so does a SidecarFS mount over any of
+  /// them.
   ///
   /// - Parameters:
   ///   - value: The bytes; none at all is a value too.
@@ -206,7 +207,8 @@ extension ExtendedAttributeView {
   /// Whether there is such an attribute; its value is not read.
   ///
   /// - Parameter name: The attribute.
-  /// - Throws: ``ExtendedAttributeError`` with `ENOENT`, `EACCES`, `EOPNOTSUPP`, ...; not `ENODATA`.
+  /// - Throws: ``ExtendedAttributeError`` with `ENOENT`, `EACCES`, `EOPNOTSUPP`, ...; not
+  ///   `ENODATA`.
   ///
   /// The corresponding system call is `getxattr` with a buffer of no bytes.
   public func contains(_ name: ExtendedAttributeName) throws(ExtendedAttributeError) -> Bool {
@@ -216,7 +218,8 @@ extension ExtendedAttributeView {
   /// The length of an attribute's value in bytes, or `nil` if there is no such attribute.
   ///
   /// - Parameter name: The attribute.
-  /// - Throws: ``ExtendedAttributeError`` with `ENOENT`, `EACCES`, `EOPNOTSUPP`, ...; not `ENODATA`.
+  /// - Throws: ``ExtendedAttributeError`` with `ENOENT`, `EACCES`, `EOPNOTSUPP`, ...; not
+  ///   `ENODATA`.
   ///
   /// The corresponding system call is `getxattr` with a buffer of no bytes.
   public func size(of name: ExtendedAttributeName) throws(ExtendedAttributeError) -> Int? {
@@ -236,7 +239,7 @@ extension ExtendedAttributeView {
 
   /// The value of an attribute, as ``data(for:)`` reads it.
   ///
-  /// Swift has no setter that throws, so writing is ``set(_:for:options:)``.
+  /// Swift has no setter that throws, so writing is ``set(_:for:options:)-(ContiguousBytes,_,_)``.
   ///
   /// - Parameter name: The attribute.
   public subscript(name: ExtendedAttributeName) -> Data? {

@@ -4,10 +4,10 @@ extension FileAttributeKey {
   /// The extended attributes in the dictionaries of `attributesOfItem(atPath:)` and
   /// `setAttributes(_:ofItemAtPath:)`: `[String: Data]`, under `NSFileExtendedAttributes`.
   ///
-  /// Foundation fills and obeys this entry by itself. On Linux its names are native ones, with their
-  /// namespace: use ``ExtendedAttributeName/native`` for a key. It leaves out empty values when
-  /// reading, cannot remove, reads the attributes of a symbolic link itself but writes those of the
-  /// file behind it, and lets `copyItem` lose them all; the calls of this library do not.
+  /// Foundation fills and obeys this entry by itself. On Linux its names are native ones, with
+  /// their namespace: use ``ExtendedAttributeName/native`` for a key. It leaves out empty values
+  /// when reading, cannot remove, reads the attributes of a symbolic link itself but writes those
+  /// of the file behind it, and lets `copyItem` lose them all; the calls of this library do not.
   public static let extendedAttributes = FileAttributeKey(rawValue: "NSFileExtendedAttributes")
 }
 
@@ -33,8 +33,9 @@ extension FileManager {
   ///   - attributes: The values by name; `nil` removes an attribute.
   ///   - path: The path of the file.
   ///   - followingSymlinks: Whether a symbolic link at the end of the path is followed.
-  /// - Throws: ``ExtendedAttributeError``, as ``ExtendedAttributeView/set(_:for:options:)``; what was
-  ///   written by then stays. They are written in the order of their names.
+  /// - Throws: ``ExtendedAttributeError``, as
+  ///   ``ExtendedAttributeView/set(_:for:options:)-(ContiguousBytes,_,_)``; what was written by
+  ///   then stays. They are written in the order of their names.
   ///
   /// The corresponding system calls are `setxattr` and `removexattr`.
   public func setExtendedAttributes(
@@ -51,11 +52,12 @@ extension FileManager {
     }
   }
 
-  /// Copies a file, or a directory with everything in it, together with the extended attributes that
-  /// `copyItem` loses on Linux.
+  /// Copies a file, or a directory with everything in it, together with the extended attributes
+  /// that `copyItem` loses on Linux.
   ///
-  /// The copy itself is made by `copyItem(atPath:toPath:)`; symbolic links are copied, not followed.
-  /// When the attributes cannot be written, the copy is removed again: there is a whole copy or none.
+  /// The copy itself is made by `copyItem(atPath:toPath:)`; symbolic links are copied, not
+  /// followed. When the attributes cannot be written, the copy is removed again: there is a whole
+  /// copy or none.
   ///
   /// - Parameters:
   ///   - source: The path of what is to be copied.

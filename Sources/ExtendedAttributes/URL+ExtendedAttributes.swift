@@ -10,8 +10,8 @@ extension URL {
 
   /// The extended attributes of the file, or of the symbolic link itself.
   ///
-  /// - Parameter followingSymlinks: Whether a symbolic link at the end of the path is followed. Linux
-  ///   allows no `user.` attributes on a link itself.
+  /// - Parameter followingSymlinks: Whether a symbolic link at the end of the path is followed.
+  ///   Linux allows no `user.` attributes on a link itself.
   public func extendedAttributes(followingSymlinks: Bool) -> ExtendedAttributeView {
     ExtendedAttributeView(url: self, followingSymlinks: followingSymlinks)
   }
@@ -19,8 +19,8 @@ extension URL {
   /// The text of an attribute: the first of the two classic calls.
   ///
   /// - Parameter name: The attribute; any string, on Linux with or without a namespace.
-  /// - Returns: The value, if it can be read and is UTF-8. For whatever else it is `nil`; to tell the
-  ///   reasons apart use ``extendedAttributes``.
+  /// - Returns: The value, if it can be read and is UTF-8. For whatever else it is `nil`; to tell
+  ///   the reasons apart use ``extendedAttributes``.
   ///
   /// The corresponding system call is `getxattr`.
   public func extendedAttribute(for name: String) -> String? {

@@ -3,7 +3,8 @@
     Server.py ROOT STATE
 
 Serves ROOT on a free port of the loopback address. STATE is a directory: `port` appears there, each
-answered request is a line of JSON in `log`, and `control` (JSON) is read before each request:
+request is a line of JSON in `log` before it is answered, `sent` has a line with the bytes of content
+that went out for each, and `control` (JSON) is read before each request:
   rate     bytes a second at most
   cut      end the connection after so many bytes of content
   ranges   false: Range is ignored
@@ -39,8 +40,8 @@ class Handler(http.server.SimpleHTTPRequestHandler):
             self.send_header(name, value)
         if status != 304:
             self.send_header("Content-Length", "0")
-        self.end_headers()
         self.note(status, 0)
+        self.end_headers()
 
     def do_GET(self):
         try:
@@ -94,10 +95,11 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         for name, value in fields:
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(content) - start))
+        self.note(status, len(content) - start)
         self.end_headers()
-        self.send(content[start:], status, wanted)
+        self.send(content[start:], wanted)
 
-    def send(self, content, status, wanted):
+    def send(self, content, wanted):
         end = min(len(content), wanted.get("cut", len(content)))
         sent = 0
         began = time.monotonic()
@@ -111,7 +113,8 @@ class Handler(http.server.SimpleHTTPRequestHandler):
                     if ahead > 0:
                         time.sleep(ahead)
         finally:
-            self.note(status, sent)
+            with lock, open(state + "/sent", "a") as log:
+                log.write(f"{sent}\n")
         if end < len(content):
             self.close_connection = True
 

@@ -13,11 +13,11 @@ final class WebServer: Sendable {
   private let scratch: Scratch
   private let child: Child
 
-  /// A request that was answered.
+  /// A request.
   struct Request: Decodable {
     var path: String
     var status: Int
-    /// Bytes of content.
+    /// Bytes of content that the answer announced.
     var sent: Int
     var range: String?
     var tag: String?
@@ -66,7 +66,13 @@ final class WebServer: Sendable {
       to: URL(fileURLWithPath: state + "/control"), options: .atomic)
   }
 
-  /// What was answered since the last time.
+  /// How many bytes of content went out in all, as far as answers have ended.
+  func sent() -> Int {
+    let text = (try? String(contentsOfFile: state + "/sent", encoding: .utf8)) ?? ""
+    return text.split(separator: "\n").compactMap { Int($0) }.reduce(0, +)
+  }
+
+  /// What was asked for since the last time.
   func requests() throws -> [Request] {
     let path = state + "/log"
     guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return [] }

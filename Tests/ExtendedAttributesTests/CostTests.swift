@@ -4,7 +4,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What reading costs: system calls and memory. The times are the benchmark's: `attribute-cost time`.
+/// What reading costs: system calls and memory. The times are the benchmark's: `attribute-cost
+/// time`.
 @Suite(.needsFuse, .needsLoop, .timeLimit(.minutes(2))) struct CostTests {
   @Test(arguments: PlaceKind.allCases)
   func allAttributesTakeOneListAndOneGetEach(_ kind: PlaceKind) throws {

@@ -14,8 +14,8 @@ enum Listing {
 
   /// The entries directly below the listing's own URL, in the order of the page.
   ///
-  /// Links to elsewhere, to the parent, and with a query (a column to sort by) are left out, and so is
-  /// every name that would lead out of the directory.
+  /// Links to elsewhere, to the parent, and with a query (a column to sort by) are left out, and so
+  /// is every name that would lead out of the directory.
   static func entries(of page: String, at base: URL) -> [Entry] {
     var entries: [Entry] = []
     var names: Set<String> = []

@@ -158,7 +158,8 @@ struct Download {
     return head["Last-Modified"]
   }
 
-  /// Gives the file its name; what concerned the part only is forgotten, where it came from is kept.
+  /// Gives the file its name; what concerned the part only is forgotten, where it came from is
+  /// kept.
   private func finish(_ handle: FileHandle, _ attributes: ExtendedAttributeView) throws {
     let length = try handle.seekToEnd()
     try attributes.set([url.absoluteString], for: .whereFroms)

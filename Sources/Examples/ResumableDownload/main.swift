@@ -41,7 +41,7 @@ func main() -> Exit {
   }
   let name = options.words.count == 2 ? options.words[1] : url.lastPathComponent
   guard !name.isEmpty, name != "/" else {
-    complain("resumable-download: the URL ends in no name: say which file to write")
+    complain("resumable-download: the URL ends in no name: say which file to write\n\(help)")
     return .usage
   }
   do {

@@ -51,8 +51,8 @@ package final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Senda
   /// Makes a request and hands over the answer.
   ///
   /// - Parameters:
-  ///   - request: The request. Content is asked for as it is, not compressed: a part of a compressed
-  ///     file could not be continued.
+  ///   - request: The request. Content is asked for as it is, not compressed: a part of a
+  ///     compressed file could not be continued.
   ///   - timeout: How long the server may be silent, in seconds.
   ///   - head: Gets the status and the fields, and says whether the content is wanted.
   ///   - piece: Gets the content piece by piece.
