@@ -72,7 +72,9 @@ package func failure(_ body: () throws -> Void) -> ExtendedAttributeError? {
 }
 
 /// Runs a Python program and returns what it prints; the oracle for values and error numbers.
-package func python(_ program: String, _ arguments: String...) throws -> String {
+package func python(
+  _ program: String, _ arguments: String...
+) throws -> String {
   try check(["python3", "-c", program] + arguments)
 }
 

@@ -192,6 +192,28 @@ import Testing
     #expect(try download(server.url + "file", place.path + "/file").status == 1)
   }
 
+  /// A network that is faster than the disk does not fill the memory.
+  @Test func aLargeFileTakesLittleMemory() throws {
+    let place = try Place(.tmpfs)
+    let server = try WebServer()
+    let length = 200 << 20
+    try server.file("file", Data())
+    try #require(truncate(server.root + "/file", length) == 0)
+    let program = """
+      import resource, subprocess, sys
+      subprocess.run(sys.argv[1:], check=True)
+      print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+      """
+    let printed = try python(
+      program, try siblingBinary("resumable-download"), "--quiet", server.url + "file",
+      place.path + "/file")
+    let kilobytes = try #require(Int(printed.trimmingCharacters(in: .whitespacesAndNewlines)))
+    #expect(kilobytes < 120_000)
+    #expect(
+      try FileManager.default.attributesOfItem(atPath: place.path + "/file")[.size] as? Int
+        == length)
+  }
+
   @Test func aTerminalShowsABar() throws {
     let place = try Place(.tmpfs)
     let server = try WebServer()

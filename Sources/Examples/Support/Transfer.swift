@@ -6,8 +6,9 @@ package import Foundation
 
 /// One HTTP request whose answer is handed over piece by piece, on the calling thread.
 ///
-/// The pieces come from the session's own thread. They are queued here, and no more than a few
-/// megabytes of them: the request rests while the disk is slower than the network.
+/// The pieces come from the session's own thread and are queued here. Foundation on Linux sets no
+/// bound to what it has received and not delivered, so the queue does: when it is full, the
+/// session's thread waits, the socket fills, and the server waits too.
 package final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
   /// What the server says before the content.
   package struct Head: Sendable {
@@ -38,10 +39,25 @@ package final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Senda
 
   private let condition = NSCondition()
   private var events: [Event] = []
-  private var queued = 0
-  private var isResting = false
-  private var task: URLSessionDataTask?
-  private static let limit = 4 << 20
+  /// Calls of the session that are not yet events.
+  private var pending = 0
+  private var isOver = false
+  /// Pieces have 16 KiB at most, so this is 4 MiB.
+  private static let limit = 256
+
+  /// The queue on which the session makes its calls; adding to it may wait.
+  private final class BoundedQueue: OperationQueue, @unchecked Sendable {
+    weak var transfer: Transfer?
+
+    override func addOperation(_ block: @escaping @Sendable () -> Void) {
+      let transfer = transfer
+      transfer?.enter()
+      super.addOperation {
+        block()
+        transfer?.leave()
+      }
+    }
+  }
 
   /// What went wrong with a request.
   package struct Failure: Error, CustomStringConvertible {
@@ -65,14 +81,18 @@ package final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Senda
     let configuration = URLSessionConfiguration.ephemeral
     configuration.timeoutIntervalForRequest = timeout
     configuration.urlCache = nil
-    let queue = OperationQueue()
+    let queue = BoundedQueue()
+    queue.transfer = transfer
     queue.maxConcurrentOperationCount = 1
     let session = URLSession(configuration: configuration, delegate: transfer, delegateQueue: queue)
-    defer { session.invalidateAndCancel() }
+    defer {
+      // First, for the session ends on the thread that may be waiting.
+      transfer.finish()
+      session.invalidateAndCancel()
+    }
     var request = request
     request.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
     let task = session.dataTask(with: request)
-    transfer.task = task
     task.resume()
     while true {
       switch transfer.next() {
@@ -93,25 +113,36 @@ package final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Senda
     condition.lock()
     defer { condition.unlock() }
     while events.isEmpty { condition.wait() }
-    let event = events.removeFirst()
-    if case .piece(let data) = event { queued -= data.count }
-    if isResting, queued < Self.limit / 2 {
-      isResting = false
-      task?.resume()
-    }
-    return event
+    condition.broadcast()
+    return events.removeFirst()
   }
 
   private func add(_ event: Event) {
     condition.lock()
     defer { condition.unlock() }
     events.append(event)
-    if case .piece(let data) = event { queued += data.count }
-    if !isResting, queued > Self.limit {
-      isResting = true
-      task?.suspend()
-    }
-    condition.signal()
+    condition.broadcast()
+  }
+
+  private func enter() {
+    condition.lock()
+    defer { condition.unlock() }
+    while !isOver, events.count + pending >= Self.limit { condition.wait() }
+    pending += 1
+  }
+
+  private func leave() {
+    condition.lock()
+    defer { condition.unlock() }
+    pending -= 1
+    condition.broadcast()
+  }
+
+  private func finish() {
+    condition.lock()
+    defer { condition.unlock() }
+    isOver = true
+    condition.broadcast()
   }
 
   package func urlSession(
