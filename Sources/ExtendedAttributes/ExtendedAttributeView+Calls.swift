@@ -23,13 +23,7 @@ extension ExtendedAttributeView {
     for name: ExtendedAttributeName, short: (UnsafeRawBufferPointer) -> Result,
     long: @escaping (Int, (UnsafeMutableRawBufferPointer) -> Answer) -> ReadOutcome<Result>
   ) throws(ExtendedAttributeError) -> Result? {
-    let outcome = withTarget { target in
-      name.withNative { native in
-        read({ target.get(native, $0) }, short: short, long: long)
-      } failure: {
-        .failure($0)
-      }
-    }
+    let outcome = withTarget { $0.value(of: name, short: short, long: long) }
     switch outcome {
     case .success(let result): return result
     case .failure(Code.noAttribute): return nil
@@ -88,6 +82,21 @@ extension ExtendedAttributeView {
       #endif
     case .path, .notAFile: ""
     case .descriptor, .handle: "f"
+    }
+  }
+}
+
+extension Target {
+  /// Reads an attribute.
+  @inline(__always)
+  func value<Result>(
+    of name: ExtendedAttributeName, short: (UnsafeRawBufferPointer) -> Result,
+    long: @escaping (Int, (UnsafeMutableRawBufferPointer) -> Answer) -> ReadOutcome<Result>
+  ) -> ReadOutcome<Result> {
+    name.withNative { native in
+      read({ get(native, $0) }, short: short, long: long)
+    } failure: {
+      .failure($0)
     }
   }
 }

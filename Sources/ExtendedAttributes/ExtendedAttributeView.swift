@@ -85,9 +85,7 @@ public struct ExtendedAttributeView: Sendable {
   public init(url: URL, followingSymlinks: Bool = true) {
     let path = url.withUnsafeFileSystemRepresentation { start -> [CChar]? in
       guard let start, url.isFileURL else { return nil }
-      var count = 0
-      while start[count] != 0 { count += 1 }
-      return Array(UnsafeBufferPointer(start: start, count: count + 1))
+      return Array(UnsafeBufferPointer(start: start, count: strlen(start) + 1))
     }
     if let path {
       item = .path(path, followsSymlinks: followingSymlinks)

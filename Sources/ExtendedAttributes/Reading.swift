@@ -130,11 +130,14 @@ func validText(_ bytes: UnsafeRawBufferPointer) -> String? {
 private func isUTF8(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
   let raw = UnsafeRawBufferPointer(bytes)
   var index = 0
-  // Eight at a time as long as they are ASCII: most attributes are.
-  while index + 8 <= raw.count,
-    raw.loadUnaligned(fromByteOffset: index, as: UInt64.self) & 0x8080_8080_8080_8080 == 0
+  func word(_ offset: Int) -> UInt64 {
+    raw.loadUnaligned(fromByteOffset: index + offset, as: UInt64.self)
+  }
+  // Many at a time as long as they are ASCII: most attributes are.
+  while index + 32 <= raw.count,
+    (word(0) | word(8) | word(16) | word(24)) & 0x8080_8080_8080_8080 == 0
   {
-    index += 8
+    index += 32
   }
   var decoder = Unicode.UTF8.ForwardParser()
   var rest = bytes[index...].makeIterator()

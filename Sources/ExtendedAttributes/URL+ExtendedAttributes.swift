@@ -24,7 +24,15 @@ extension URL {
   ///
   /// The corresponding system call is `getxattr`.
   public func extendedAttribute(for name: String) -> String? {
-    try? extendedAttributes.string(for: ExtendedAttributeName(name))
+    // Without a view, which would keep a copy of the path.
+    withUnsafeFileSystemRepresentation { path in
+      guard let path, isFileURL else { return nil }
+      let target = Target.path(path, followsSymlinks: true)
+      let outcome = target.value(
+        of: ExtendedAttributeName(name), short: validText, long: longText)
+      guard case .success(let text) = outcome else { return nil }
+      return text
+    }
   }
 
   /// Writes text to an attribute: the second of the two classic calls.
