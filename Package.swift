@@ -103,8 +103,18 @@ let package = Package(
       name: "SidecarStoreTests",
       dependencies: ["SidecarStore", "SQLite", "AttributeModel", "LinuxSystem", "CLinux"],
       cSettings: gnu, swiftSettings: common),
+    .executableTarget(
+      name: "Hammer", dependencies: ["CLinux"], path: "Tests/Hammer", cSettings: gnu,
+      swiftSettings: common),
     .testTarget(
-      name: "MountTests", dependencies: ["TestSupport", "CLinux", "LinuxSystem", "sidecarfs"],
+      name: "LinuxSystemTests", dependencies: ["LinuxSystem", "TestSupport", "CLinux"],
+      cSettings: gnu, swiftSettings: common),
+    .testTarget(
+      name: "CommandsTests", dependencies: ["Commands", "Overlay", "LinuxSystem"],
+      swiftSettings: common),
+    .testTarget(
+      name: "MountTests",
+      dependencies: ["TestSupport", "CLinux", "LinuxSystem", "sidecarfs", "Hammer"],
       cSettings: gnu, swiftSettings: common),
   ]
 )

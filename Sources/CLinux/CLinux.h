@@ -146,6 +146,10 @@ static inline int clinux_set_parent_death_signal(int signal) {
   return prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0);
 }
 
+static inline int clinux_adopt_orphans(void) {
+  return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+}
+
 static inline void clinux_set_thread_name(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
 
 static inline char *const *clinux_environment(void) { return __environ; }

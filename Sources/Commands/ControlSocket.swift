@@ -12,45 +12,39 @@ final class ControlSocket: Sendable {
   /// using the mount.
   init?(_ mounting: Mounting, report: @escaping @Sendable (String) -> Void) {
     do throws(Errno) {
-      let directory = try Self.directory(makes: true)
-      path = FileName("\(directory)/\(Processes.identifier).sock")
-      // Left behind by a daemon that was killed and had our number.
-      try? FileDescriptor.open(directory, [.path, .directory])
-        .unlink(FileName("\(Processes.identifier).sock"))
-      let listening = Connection(try LocalSocket.listen(at: path))
+      path = try Self.freePath()
+      let socket = Held(try LocalSocket.listen(at: path))
       let started = Timestamp.now
       try Threads.start(named: "control") {
-        while let client = try? listening.file.accept() {
+        while let client = socket.accept() {
           Self.serve(client, MountStatus(of: mounting, since: started))
         }
       }
     } catch {
-      report("status will not show this mount: \(error)")
+      report("status will not show this mount: \(error); make XDG_RUNTIME_DIR a directory of yours")
       return nil
     }
   }
 
   /// Takes the socket out of the directory.
-  func close() {
-    guard let directory = try? Self.directory(makes: false),
-      let opened = try? FileDescriptor.open(directory, [.path, .directory])
-    else { return }
-    try? opened.unlink(FileName("\(Processes.identifier).sock"))
-  }
+  func close() { try? FileDescriptor.remove(path) }
 
   /// The answers of the daemons that this user can ask; of one mount's alone, if one is wanted.
-  static func ask(_ question: String, of mountPoint: FileName?) -> [String] {
-    sockets().compactMap { path in
-      if let mountPoint, (try? exchange("where", path)) != mountPoint.bytes { return nil }
+  static func ask(_ question: String, of mount: MountedFileSystem?) -> [String] {
+    sockets(of: Processes.effectiveUser).compactMap { path in
+      if let mount, (try? exchange("where", path)) != Array(mount.device.utf8) { return nil }
       guard let answer = try? exchange(question, path) else { return nil }
       return answer.isEmpty ? nil : String(decoding: answer, as: UTF8.self)
     }
   }
 
   /// A connection that closes when the daemon of a mount ends; nil when there is none to be had.
-  static func connection(toMountAt mountPoint: FileName) -> FileDescriptor? {
-    for path in sockets() {
-      guard let answer = try? exchange("where", path), answer == mountPoint.bytes,
+  static func connection(to mount: MountedFileSystem) -> FileDescriptor? {
+    var users = [Processes.effectiveUser]
+    // Root may unmount what is others'.
+    if let owner = mount.owner, Processes.effectiveUser == 0, owner != 0 { users.append(owner) }
+    for path in users.flatMap({ sockets(of: $0) }) {
+      guard let answer = try? exchange("where", path), answer == Array(mount.device.utf8),
         let connection = try? LocalSocket.connect(to: path),
         (try? connection.write("wait\n".utf8)) != nil
       else { continue }
@@ -79,51 +73,124 @@ final class ControlSocket: Sendable {
       switch String(decoding: try client.readSome(count: 64), as: UTF8.self) {
       case "text\n": try client.write(status().text.utf8)
       case "json\n": try client.write(status().json.text.utf8)
-      case "where\n": try client.write(status().mountPoint.bytes)
-      case "wait\n": client.keepOpenUntilExit()
+      case "where\n": try client.write(status().device.utf8)
+      case "wait\n":
+        // Open until we end, or until the client loses interest: unmounting may fail.
+        let waiting = Held(client)
+        try Threads.start(named: "waiting") { waiting.waitUntilClosed() }
       default: return
       }
     } catch {}  // The client has gone away.
   }
 
-  private static func sockets() -> [FileName] {
-    guard let directory = try? directory(makes: false),
-      let opened = try? FileDescriptor.open(directory, [.readOnly, .directory])
-    else { return [] }
-    var names = [String]()
-    while let entries = try? opened.readDirectory(), !entries.isEmpty {
-      names += entries.map(\.name.description).filter { $0.hasSuffix(".sock") }
-    }
-    return names.sorted().map { FileName("\(directory)/\($0)") }
-  }
-
-  /// `/run/sidecarfs` for root, else `$XDG_RUNTIME_DIR/sidecarfs`.
-  private static func directory(makes: Bool) throws(Errno) -> FileName {
-    let parent: String
-    if Processes.effectiveUser == 0 {
-      parent = "/run"
-    } else if let path = Processes.environment("XDG_RUNTIME_DIR") {
-      parent = path
-    } else {
-      parent = "/run/user/\(Processes.effectiveUser)"
-    }
-    let above = try FileDescriptor.open(FileName(parent), [.path, .directory])
-    let name = FileName("sidecarfs")
-    if makes {
-      do throws(Errno) { try above.makeDirectory(name, mode: 0o700) } catch {
-        if error != .exists { throw error }
+  /// A path in the first directory that will do.
+  private static func freePath() throws(Errno) -> FileName {
+    var failure = Errno.noEntry
+    let user = Processes.effectiveUser
+    for place in places(of: user) {
+      do throws(Errno) {
+        let path = try place.open(for: user, makes: true)
+          .appending(FileName("\(Processes.identifier).sock"))
+        if !LocalSocket.takes(path) { throw .nameTooLong }
+        // Left behind by a daemon that was killed and had our number.
+        try? FileDescriptor.remove(path)
+        return path
+      } catch {
+        failure = error
       }
     }
-    let status = try above.status(of: name)
-    guard status.type == .directory, status.uid == Processes.effectiveUser,
-      status.mode & 0o077 == 0
-    else { throw .notPermitted }
-    return FileName("\(parent)/sidecarfs")
+    throw failure
+  }
+
+  /// The sockets of a user's daemons that live.
+  private static func sockets(of user: UInt32) -> [FileName] {
+    var paths = [FileName]()
+    for place in places(of: user) {
+      guard let directory = try? place.open(for: user, makes: false),
+        let opened = try? FileDescriptor.open(directory, [.readOnly, .directory])
+      else { continue }
+      var names = [String]()
+      while let entries = try? opened.readDirectory(), !entries.isEmpty {
+        names += entries.map(\.name.description).filter { $0.hasSuffix(".sock") }
+      }
+      for name in names.sorted() {
+        let path = directory.appending(FileName(name))
+        if let process = Int32(name.dropLast(5)), !Processes.exists(process), !isAnswered(path) {
+          // Its daemon was killed. One that has only just made it lives.
+          try? opened.unlink(FileName(name))
+        } else if !paths.contains(path) {
+          paths.append(path)
+        }
+      }
+    }
+    return paths
+  }
+
+  private static func isAnswered(_ path: FileName) -> Bool {
+    do throws(Errno) {
+      _ = try LocalSocket.connect(to: path)
+      return true
+    } catch {
+      return error != .connectionRefused
+    }
+  }
+
+  /// Where a user's sockets may be, the best place first: a daemon and who asks it need not have the
+  /// same environment.
+  private static func places(of user: UInt32) -> [Place] {
+    if user == 0 { return [Place(parent: FileName("/run"), name: FileName("sidecarfs"))] }
+    var parents = [FileName("/run/user/\(user)")]
+    if user == Processes.effectiveUser, let path = Processes.environment("XDG_RUNTIME_DIR") {
+      // The XDG specification has relative paths ignored.
+      if path.hasPrefix("/") { parents.insert(FileName(path), at: 0) }
+    }
+    return parents.map { Place(parent: $0, name: FileName("sidecarfs")) }
+      + [Place(parent: FileName("/tmp"), name: FileName("sidecarfs-\(user)"))]
+  }
+
+  /// A directory that holds sockets.
+  private struct Place {
+    let parent: FileName
+    let name: FileName
+
+    /// Its path; `EPERM` when others could have put something there.
+    func open(for user: UInt32, makes: Bool) throws(Errno) -> FileName {
+      let above = try FileDescriptor.open(parent, [.path, .directory])
+      if makes {
+        do throws(Errno) { try above.makeDirectory(name, mode: 0o700) } catch {
+          if error != .exists { throw error }
+        }
+      }
+      let status = try above.status(of: name)
+      guard status.type == .directory, status.uid == user, status.mode & 0o077 == 0 else {
+        throw .notPermitted
+      }
+      return parent.appending(name)
+    }
   }
 }
 
-/// Lets a thread's closure own a descriptor.
-private final class Connection: Sendable {
-  let file: FileDescriptor
-  init(_ file: consuming FileDescriptor) { self.file = file }
+extension Held {
+  /// The next client; nil when there will be none. Too many open files are a matter of time.
+  fileprivate func accept() -> FileDescriptor? {
+    while true {
+      do throws(Errno) {
+        switch file {
+        case .some(let file): return try file.accept()
+        case .none: return nil
+        }
+      } catch {
+        if error == .badDescriptor || error == .invalidArgument { return nil }
+        Processes.sleep(milliseconds: 100)
+      }
+    }
+  }
+}
+
+extension FileDescriptor {
+  fileprivate static func remove(_ path: FileName) throws(Errno) {
+    guard let slash = path.bytes.lastIndex(of: UInt8(ascii: "/")) else { return }
+    try open(FileName(path.bytes[..<slash]), [.path, .directory])
+      .unlink(FileName(path.bytes[(slash + 1)...]))
+  }
 }

@@ -17,7 +17,14 @@ enum Help {
       run       \(RunCommand.summary)
       status    \(StatusCommand.summary)
 
-    sidecarfs COMMAND --help tells more about each. In /etc/fstab:
+    sidecarfs COMMAND --help tells more about each.
+
+    examples:
+      sidecarfs mount /srv/data /mnt/view
+      sidecarfs run . -- make check
+      sidecarfs unmount /mnt/view
+
+    in /etc/fstab:
       /srv/data  /srv/view  fuse.sidecarfs  defaults,nofail  0  0
 
     exit status: 0 success, 1 usage or permission, 2 system error, 32 mount failure;

@@ -6,18 +6,37 @@ enum MountCommand {
   static let summary = "show a directory with extended attributes at a mount point"
   static let usage = "sidecarfs mount [OPTIONS] SOURCE MOUNTPOINT"
   static let options = MountSettings.options
+  static let more = """
+
+    A mount of root's serves every user; another user's serves him alone. MOUNTPOINT
+    may be SOURCE itself, and hides it then. The command returns when the mount can
+    be used.
+
+    examples:
+      sidecarfs mount /srv/data /mnt/view
+      sidecarfs mount --store /var/lib/attributes -r /media/cdrom /mnt/cdrom
+      sidecarfs mount -o noatime,noexec ~/photos ~/photos
+
+    exit status: 0 mounted, 1 usage or permission, 2 system error, 32 mount failure
+
+    """
 
   static func run(_ words: [FileName], _ output: Output) throws(CommandFailure) -> Int32 {
     let arguments = try ParsedArguments(words, options + [Help.option], command: name)
-    if arguments.has("help") { return Help.show(name, usage, summary, options, output) }
+    if arguments.has("help") {
+      return Help.show(name, usage, summary, options, output, more: more)
+    }
     var settings = MountSettings()
     for (option, value) in arguments.options { _ = try settings.take(option, value) }
-    guard arguments.operands.count == 2, arguments.rest?.isEmpty ?? true else {
+    let operands = arguments.operands + (arguments.rest ?? [])
+    guard operands.count == 2 else {
       throw CommandFailure(
         .usage, "mount: a source and a mount point are needed", remedy: "usage: \(usage)")
     }
-    let source = try absolute(arguments.operands[0], "source")
-    let mountPoint = try MountPoint.check(arguments.operands[1], output)
+    // First, so that a dead or living mount over the source itself is called what it is.
+    let mountPoint = try MountPoint.check(operands[1])
+    let source = try absolute(operands[0], "source")
+    try settings.checkPermission()
     if settings.isForeground {
       try serve(
         source, mountPoint, settings, report: output.report,
@@ -67,7 +86,10 @@ enum MountCommand {
       var pipe = try Processes.pipe()
       guard try Processes.fork() != 0 else {
         pipe.reading = nil
-        runDaemon(source, mountPoint, settings, output, ready: pipe.writing.take())
+        // Somebody may wait for the end of what a parent left open.
+        guard let writing = pipe.writing.take() else { throw Errno.badDescriptor }
+        try Processes.closeInherited(keeping: writing)
+        runDaemon(source, mountPoint, settings, output, ready: writing)
       }
       pipe.writing = nil
       guard let reading = pipe.reading.take() else { return ExitStatus.system.rawValue }
@@ -75,7 +97,8 @@ enum MountCommand {
       if let status = try reading.readSome(count: 1).first { return Int32(status) }
       throw Errno.inputOutput
     } catch {
-      throw CommandFailure(.system, "the daemon did not start: \(error)")
+      throw CommandFailure(
+        .system, "the daemon did not start: \(error)", remedy: "try --foreground to see why")
     }
   }
 

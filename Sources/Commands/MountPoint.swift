@@ -2,32 +2,71 @@ import LinuxSystem
 
 /// The directory that a file system is mounted on.
 enum MountPoint {
-  /// Looks before mounting: a directory, and no dead mount on it. The path without links.
-  static func check(_ path: FileName, _ output: Output) throws(CommandFailure) -> FileName {
+  /// Looks before mounting: a directory on which this user may mount (where `mustOwn` says that it
+  /// has to be his), and no mount of ours on it yet. The path without links.
+  static func check(
+    _ path: FileName, called what: String = "mount point", mustOwn: Bool = true
+  ) throws(CommandFailure) -> FileName {
     try checkDevice()
+    let resolved: FileName
     do throws(Errno) {
-      let status = try FileDescriptor.open(path, .path).status()
+      let directory = try FileDescriptor.open(path, .path)
+      let status = try directory.status()
       guard status.type == .directory else { throw Errno.notDirectory }
-      return try Processes.resolve(path)
-    } catch {
-      switch error {
-      case .notConnected:
-        throw CommandFailure(
-          .mount, "mount point \(path) holds a mount whose daemon has died",
-          remedy: "clear it with sidecarfs unmount \(path)")
-      case .notDirectory:
-        throw CommandFailure(
-          .mount, "mount point \(path) is not a directory", remedy: "make one with mkdir")
-      default:
-        throw CommandFailure(
-          .mount, "mount point \(path): \(error)", remedy: "make the directory first")
+      resolved = try Processes.resolve(path)
+      // What fusermount3 asks as well, which would say so only when there is a store already.
+      if mustOwn, Processes.effectiveUser != 0 {
+        try directory.checkAccess(2)
+        let isSticky = status.mode & 0o1000 != 0
+        if isSticky && status.uid != Processes.effectiveUser { throw .notPermitted }
       }
+    } catch {
+      throw failure(error, "\(what) \(path)", path)
+    }
+    if try mounted(at: resolved) != nil {
+      if isDead(resolved) { throw failure(.notConnected, "\(what) \(resolved)", resolved) }
+      throw CommandFailure(
+        .mount, "\(what) \(resolved) is a mount of sidecarfs already",
+        remedy: "use it as it is, or take it away with sidecarfs unmount")
+    }
+    return resolved
+  }
+
+  /// What stat tells may be remembered for a while; this is asked of the daemon.
+  private static func isDead(_ path: FileName) -> Bool {
+    do throws(Errno) {
+      _ = try FileDescriptor.open(path, .path).fileSystemStatus()
+      return false
+    } catch {
+      return error == .notConnected
     }
   }
 
-  static func checkDevice() throws(CommandFailure) {
+  private static func failure(_ error: Errno, _ what: String, _ path: FileName) -> CommandFailure {
+    switch error {
+    case .notConnected:
+      CommandFailure(
+        .mount, "\(what) holds a mount whose daemon has died",
+        remedy: "clear it with sidecarfs unmount \(path)")
+    case .notDirectory:
+      CommandFailure(
+        .mount, "\(what) is not a directory", remedy: "name one, or make one with mkdir")
+    case .accessDenied, .notPermitted:
+      CommandFailure(
+        .usage, "\(what): \(error)", remedy: "choose a directory that you own and may write to")
+    case .noEntry:
+      CommandFailure(.mount, "\(what): \(error)", remedy: "make the directory first")
+    default: CommandFailure(.mount, "\(what): \(error)", remedy: "choose another directory")
+    }
+  }
+
+  private static func checkDevice() throws(CommandFailure) {
     do throws(Errno) {
-      _ = try FileDescriptor.open(FileName("/dev/fuse"), .path)
+      try FileDescriptor.open(FileName("/dev/fuse"), .path).checkAccess(4 | 2)
+    } catch .accessDenied {
+      throw CommandFailure(
+        .usage, "/dev/fuse: \(Errno.accessDenied)",
+        remedy: "have root let you use it (chmod a+rw /dev/fuse)")
     } catch {
       throw CommandFailure(
         .mount, "/dev/fuse: \(error)",
@@ -35,12 +74,15 @@ enum MountPoint {
     }
   }
 
-  /// The mounts of ours that this process sees; of several on one directory the last, on top.
-  static func mounted() throws(CommandFailure) -> [MountedFileSystem] {
+  /// The mount of ours at a path that ``canonical(_:)`` has returned; nil when there is none, or
+  /// something else is mounted over it.
+  static func mounted(at path: FileName) throws(CommandFailure) -> MountedFileSystem? {
     do throws(Errno) {
-      return try Mounts.all().filter { $0.type == "fuse.sidecarfs" }
+      let top = try Mounts.all().last { $0.mountPoint == path }
+      return top?.type == "fuse.sidecarfs" ? top : nil
     } catch {
-      throw CommandFailure(.system, "cannot read the mount table: \(error)")
+      throw CommandFailure(
+        .system, "cannot read the mount table: \(error)", remedy: "mount /proc")
     }
   }
 
@@ -54,9 +96,8 @@ enum MountPoint {
     let above = slash.map { $0 == 0 ? bytes[..<1] : bytes[..<$0] } ?? ArraySlice(".".utf8)
     let name = slash.map { bytes[($0 + 1)...] } ?? bytes[...]
     guard let directory = try? FileName(above), let parent = try? Processes.resolve(directory),
-      let joined = try? FileName(
-        parent.bytes + (parent.bytes.last == UInt8(ascii: "/") ? [] : [UInt8(ascii: "/")]) + name)
+      let last = try? FileName(name)
     else { return path }
-    return joined
+    return parent.appending(last)
   }
 }

@@ -48,16 +48,17 @@ struct MountSettings {
       isForeground = true
     case "read-only": isReadOnly = true
     case "allow-other": allowsOthers = true
-    case "store": store = value
+    case "store": store = try place(value)
     case "identity": identity = try choice(value, of: "identity")
     case "cache": cache = try choice(value, of: "cache")
     case "threads":
       guard let number = value.flatMap({ Int($0.description) }), (1...256).contains(number) else {
         throw CommandFailure(
-          .usage, "threads: \(value?.description ?? "") is not a number from 1 to 256")
+          .usage, "threads: there is no \(value?.description ?? "")",
+          remedy: "choose a number from 1 to 256")
       }
       threads = number
-    case "options": try takeList(value?.description ?? "")
+    case "options": try takeList(value)
     default: return false
     }
     return true
@@ -74,50 +75,116 @@ struct MountSettings {
     return choice
   }
 
+  /// As a path that means the same from everywhere: a daemon leaves the working directory.
+  private func place(_ value: FileName?) throws(CommandFailure) -> FileName {
+    guard let value, value.count > 0 else {
+      throw CommandFailure(
+        .usage, "store: no directory is named", remedy: "name one: store=DIRECTORY")
+    }
+    if value.bytes.first == UInt8(ascii: "/") { return value }
+    do throws(Errno) {
+      return try Processes.workingDirectory().appending(value)
+    } catch {
+      throw CommandFailure(
+        .system, "store \(value): the working directory: \(error)", remedy: "name an absolute path")
+    }
+  }
+
+  /// What mount(2) and fusermount3 would refuse, which would say so only when there is a store
+  /// already.
+  func checkPermission() throws(CommandFailure) {
+    if Processes.effectiveUser == 0 {
+      if ProcessPrivileges.has(
+        capability: ProcessPrivileges.systemAdministration, pid: Processes.identifier)
+      {
+        return
+      }
+      throw CommandFailure(
+        .usage, "root may not mount here: it has no CAP_SYS_ADMIN",
+        remedy: "let your container have it, as with --cap-add SYS_ADMIN --device /dev/fuse")
+    }
+    guard allowsOthers == true else { return }
+    let configuration = try? FileDescriptor.open(FileName("/etc/fuse.conf"), .readOnly).readToEnd()
+    let lines = (configuration ?? []).split(separator: UInt8(ascii: "\n"))
+    let isAllowed = lines.contains { line in
+      String(decoding: line, as: UTF8.self).split { $0 == " " || $0 == "\t" } == [
+        "user_allow_other"
+      ]
+    }
+    if !isAllowed {
+      throw CommandFailure(
+        .usage, "allow_other is not for ordinary users here",
+        remedy: "have root put user_allow_other into /etc/fuse.conf")
+    }
+  }
+
   /// The list after `-o`. A comma inside a value is written `\,`.
-  private mutating func takeList(_ list: String) throws(CommandFailure) {
-    for item in Self.items(of: list) {
-      let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      let name = parts.first.map(String.init) ?? ""
-      let value = parts.count > 1 ? FileName(String(parts[1])) : nil
+  private mutating func takeList(_ list: FileName?) throws(CommandFailure) {
+    for item in Self.items(of: list?.bytes ?? []) {
+      let equals = item.firstIndex(of: UInt8(ascii: "="))
+      let name = String(decoding: item[..<(equals ?? item.endIndex)], as: UTF8.self)
+      let value = equals.flatMap { try? FileName(item[($0 + 1)...]) }
+      if try takesValue(name, value) { continue }
+      guard value == nil else {
+        throw CommandFailure(
+          .usage, "mount option \(name) takes no value, or is unknown",
+          remedy: "see sidecarfs mount --help")
+      }
       switch name {
-      case "": continue
       case "ro": isReadOnly = true
       case "rw": isReadOnly = false
       case "allow_other": allowsOthers = true
-      case "suid", "nosuid", "dev", "nodev", "exec", "noexec", "sync", "async", "dirsync",
-        "atime", "noatime", "diratime", "nodiratime", "relatime", "norelatime", "strictatime",
-        "nostrictatime":
-        kernelOptions.append(name)
-      // For mount(8), systemd and libfuse themselves; and what we set in any case.
-      case "defaults", "auto", "noauto", "user", "nouser", "users", "owner", "group", "_netdev",
-        "nofail", "default_permissions", "fsname", "subtype", "comment":
-        continue
-      case _ where name.hasPrefix("x-") || name.hasPrefix("X-"): continue
-      case "store", "identity", "cache", "threads":
-        guard value != nil else { throw CommandFailure(.usage, "option \(name) needs a value") }
-        _ = try take(name, value)
       case "foreground", "debug": _ = try take(name, nil)
+      case _ where Self.forKernel.contains(name): kernelOptions.append(name)
+      case _ where Self.forOthers.contains(name): continue
       default:
         throw CommandFailure(
-          .usage, "unknown mount option \(item)", remedy: "see sidecarfs mount --help")
+          .usage, "unknown mount option \(name)", remedy: "see sidecarfs mount --help")
       }
     }
   }
 
-  private static func items(of list: String) -> [String] {
-    var items = [""]
+  /// Takes an option that has a value, or one of mount(8) that may have one.
+  private mutating func takesValue(
+    _ name: String, _ value: FileName?
+  ) throws(CommandFailure) -> Bool {
+    switch name {
+    case "store", "identity", "cache", "threads":
+      guard let value else {
+        throw CommandFailure(
+          .usage, "mount option \(name) needs a value", remedy: "write \(name)=VALUE")
+      }
+      _ = try take(name, value)
+    // What we set in any case, and words that mount(8) keeps for people and for systemd.
+    case "", "fsname", "subtype", "comment", "user": break
+    case _ where name.hasPrefix("x-") || name.hasPrefix("X-"): break
+    default: return false
+    }
+    return true
+  }
+
+  private static let forKernel: Set = [
+    "suid", "nosuid", "dev", "nodev", "exec", "noexec", "sync", "async", "dirsync", "atime",
+    "noatime", "diratime", "nodiratime", "relatime", "norelatime", "strictatime", "nostrictatime",
+  ]
+
+  /// For mount(8) and systemd, or ours in any case.
+  private static let forOthers: Set = [
+    "defaults", "auto", "noauto", "nouser", "users", "owner", "group", "_netdev", "nofail",
+    "default_permissions",
+  ]
+
+  private static func items(of list: [UInt8]) -> [[UInt8]] {
+    var items: [[UInt8]] = [[]]
     var isEscaped = false
-    for character in list {
-      if isEscaped {
-        items[items.count - 1].append(character)
-        isEscaped = false
-      } else if character == "\\" {
+    for byte in list {
+      if !isEscaped && byte == UInt8(ascii: "\\") {
         isEscaped = true
-      } else if character == "," {
-        items.append("")
+      } else if !isEscaped && byte == UInt8(ascii: ",") {
+        items.append([])
       } else {
-        items[items.count - 1].append(character)
+        items[items.count - 1].append(byte)
+        isEscaped = false
       }
     }
     return items

@@ -6,10 +6,12 @@ import SidecarStore
 /// What a running mount tells of itself.
 struct MountStatus {
   let mountPoint: FileName
+  let device: String
   private let fields: [JSON.Member]
 
   init(of mounting: Mounting, since started: Timestamp) {
     mountPoint = mounting.mountPoint
+    device = mounting.device
     let settings = mounting.settings
     var fields: [(String, JSON)] = [
       ("mountpoint", .string(mounting.mountPoint.description)),
@@ -55,9 +57,17 @@ struct MountStatus {
     var lines = ["\(mountPoint)"]
     for field in fields where field.name != "mountpoint" {
       let label = field.name.split(separator: "_").joined(separator: " ")
-      let padding = String(repeating: " ", count: max(1, 20 - label.count))
-      lines.append("  \(label)\(padding)\(field.value.plain)")
+      if case .object(let members) = field.value {
+        if !members.isEmpty { lines.append("  \(label)") }
+        lines += members.map { "    " + Self.row($0.name, $0.value.plain, width: 18) }
+      } else {
+        lines.append("  " + Self.row(label, field.value.plain, width: 20))
+      }
     }
     return lines.joined(separator: "\n") + "\n"
+  }
+
+  private static func row(_ label: String, _ value: String, width: Int) -> String {
+    label + String(repeating: " ", count: max(1, width - label.count)) + value
   }
 }

@@ -6,6 +6,8 @@ import SidecarStore
 /// A mount from its parts to its end: source, store, overlay, session.
 final class Mounting: Sendable {
   let mountPoint: FileName
+  /// The device number of the mount, which tells it from others.
+  let device: String
   let sourcePath: FileName
   let storePath: FileName
   let sourceKind: String
@@ -32,6 +34,7 @@ final class Mounting: Sendable {
     storePath = location.path(in: sourcePath)
     sourceKind = source.fileSystemName
     identity = source.volume.kind
+    let before = NewStore.look(at: location, in: source)
     do throws(StoreError) {
       let directory = try location.open(source: source.directory, named: sourcePath)
       let hidden = try Self.status(of: directory, storePath)
@@ -49,14 +52,32 @@ final class Mounting: Sendable {
     options.allowsOthers = settings.allowsOthers ?? isRoot
     options.isReadOnly = settings.isReadOnly
     options.others = settings.kernelOptions
+    // fusermount3 writes its reasons where we write ours.
+    let held = StandardError.hold()
     do throws(MountError) {
       session = try Session(overlay, options, trace: trace, started: started)
       try session.mount(at: mountPoint)
+      device = Self.device(of: mountPoint)
+      held?.release()
     } catch {
-      try? store.close()
+      let reasons = (held?.release() ?? "").split(separator: "\n").joined(separator: ", ")
+      Self.abandon(store, before)
       throw CommandFailure(
-        .mount, "cannot mount at \(mountPoint): \(error.message)", remedy: Self.remedy(isRoot))
+        .mount, "cannot mount at \(mountPoint): \(reasons.isEmpty ? error.message : reasons)",
+        remedy: Self.remedy(isRoot))
     }
+  }
+
+  /// Closes a store that nothing will be put into, and takes it away if it is new and empty.
+  private static func abandon(_ store: SQLiteStore, _ before: consuming NewStore?) {
+    let counts = try? store.counts()
+    try? store.close()
+    if let counts, counts.objects == 0, counts.quarantined == 0 { before?.remove() }
+  }
+
+  private static func device(of mountPoint: FileName) -> String {
+    let top = try? Mounts.all().last { $0.mountPoint == mountPoint }
+    return top?.device ?? ""
   }
 
   /// Serves until the mount is gone, then closes everything in good order.
@@ -84,12 +105,17 @@ final class Mounting: Sendable {
     _ path: FileName, _ identity: IdentityChoice
   ) throws(CommandFailure) -> Source {
     do throws(SourceError) {
-      return try Source(path, identity)
+      let source = try Source(path, identity)
+      // An ordinary user's daemon has to get in itself.
+      do throws(Errno) { try source.directory.checkAccess(4 | 1) } catch { throw .unreachable(error) }
+      return source
     } catch {
       switch error {
       case .unreachable(let errno):
         throw CommandFailure(
-          .mount, "source \(path): \(errno)", remedy: "name a directory that exists")
+          errno == .accessDenied ? .usage : .mount, "source \(path): \(errno)",
+          remedy: errno == .accessDenied
+            ? "choose a directory that you may enter" : "name a directory that exists")
       case .unidentifiable(let fileSystem, let reason):
         throw CommandFailure(
           .mount,

@@ -24,7 +24,10 @@ public enum Sidecarfs {
     case "unmount", "umount": return try UnmountCommand.run(rest, output)
     case "run": return try RunCommand.run(rest, output)
     case "status": return try StatusCommand.run(rest, output)
-    case "help", "--help", "-h":
+    case "help":
+      guard let word = rest.first, rest.count == 1 else { fallthrough }
+      return try dispatch([word, FileName("--help")], output)
+    case "--help", "-h":
       output.write(Help.overview)
       return ExitStatus.success.rawValue
     case "--version", "-V":
@@ -34,11 +37,16 @@ public enum Sidecarfs {
       throw CommandFailure(.usage, "nothing to do", remedy: "see sidecarfs --help")
     case .some(let word):
       // mount(8) passes SOURCE MOUNTPOINT -o OPTIONS. A name that is no path was meant as a command.
-      if words.count < 2 && !word.contains("/") {
+      let isPath = word.contains("/") || words.count > 1 && FileDescriptor.exists(words[0])
+      if !isPath && !word.hasPrefix("-") {
         throw CommandFailure(
           .usage, "there is no command \(word)", remedy: "see sidecarfs --help")
       }
       return try MountCommand.run(words, output)
     }
   }
+}
+
+extension FileDescriptor {
+  fileprivate static func exists(_ path: FileName) -> Bool { (try? open(path, .path)) != nil }
 }

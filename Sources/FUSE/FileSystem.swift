@@ -61,7 +61,7 @@ public protocol FileSystem: Sendable {
 
   /// Opens a file, and cuts it when `O_TRUNC` says so; creating and exclusion are the kernel's.
   ///
-  /// ``FileDescriptor/OpenFlags/execution`` comes with what is opened to be executed.
+  /// `OpenFlags.execution` comes with what is opened to be executed.
   func open(_ node: Node, flags: FileDescriptor.OpenFlags, _ request: Request)
     throws(Errno) -> Opened
 

@@ -37,8 +37,11 @@ public struct Request {
     return groups.prefix(max(0, Int(count))).map { UInt32($0) }
   }
 
-  /// The kernel has taken the request back, because a signal came for the caller.
-  public var isInterrupted: Bool { fuse_req_interrupted(raw) != 0 }
+  /// Nobody waits for the answer any more: the kernel has taken the request back, because a signal
+  /// came for the caller, or the session ends.
+  public var isInterrupted: Bool {
+    fuse_req_interrupted(raw) != 0 || workers?.isStopping == true
+  }
 
   /// Runs `body`, which may wait for another request, while a spare thread serves in its place.
   ///

@@ -29,6 +29,16 @@ public struct FileName: Hashable, Sendable {
   /// How many bytes the name has.
   public var count: Int { cString.count - 1 }
 
+  /// The path of `name` in the directory of which this is the path.
+  public func appending(_ name: FileName) -> FileName {
+    let isClosed = bytes.last == UInt8(ascii: "/")
+    return FileName(
+      cString: cString.dropLast() + (isClosed ? [] : [CChar(bitPattern: UInt8(ascii: "/"))])
+        + name.cString)
+  }
+
+  private init(cString: [CChar]) { self.cString = cString }
+
   /// The name "", which with `AT_EMPTY_PATH` means the descriptor itself.
   package static let empty = FileName("")
 }

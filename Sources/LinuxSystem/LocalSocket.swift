@@ -24,8 +24,11 @@ public enum LocalSocket {
 
   private static let streamType = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
 
+  /// Whether a socket's address has room for a path.
+  public static func takes(_ path: FileName) -> Bool { path.count <= Int(clinux_socket_path_max) }
+
   private static func checkLength(_ path: FileName) throws(Errno) {
-    if path.count > Int(clinux_socket_path_max) { throw .nameTooLong }
+    if !takes(path) { throw .nameTooLong }
   }
 }
 
@@ -49,6 +52,16 @@ extension FileDescriptor {
     var buffer = [UInt8](repeating: 0, count: count)
     let length = try call { Glibc.read(raw, &buffer, count) }
     return Array(buffer.prefix(length))
+  }
+
+  /// Reads until nobody has the other end any more. The corresponding system call is `read`.
+  public func readUntilClosed() throws(Errno) -> [UInt8] {
+    var all = [UInt8]()
+    while true {
+      let some = try readSome(count: 4096)
+      if some.isEmpty { return all }
+      all += some
+    }
   }
 
   /// Gives up the descriptor without closing it: it ends with the process.

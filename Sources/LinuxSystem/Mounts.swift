@@ -3,6 +3,8 @@ import Glibc
 
 /// A line of /proc/self/mountinfo (proc(5)).
 public struct MountedFileSystem: Sendable {
+  /// The device number of its files, "major:minor": no other file system has it meanwhile.
+  public let device: String
   /// Where it is mounted.
   public let mountPoint: FileName
   /// The type, such as "fuse.sidecarfs".
@@ -11,6 +13,13 @@ public struct MountedFileSystem: Sendable {
   public let source: FileName
   /// Options of the mount and of the file system.
   public let options: [String]
+
+  /// The user who has mounted it, for one of FUSE (`user_id=`).
+  public var owner: UInt32? {
+    options.lazy.compactMap { option in
+      option.hasPrefix("user_id=") ? UInt32(option.dropFirst(8)) : nil
+    }.first
+  }
 }
 
 /// Mounting, unmounting, and what is mounted.
@@ -33,6 +42,7 @@ public enum Mounts {
         String(decoding: fields[5], as: UTF8.self) + ","
         + String(decoding: fields[hyphen + 3], as: UTF8.self)
       return MountedFileSystem(
+        device: String(decoding: fields[2], as: UTF8.self),
         mountPoint: try FileName(unescaped(fields[4])),
         type: String(decoding: fields[hyphen + 1], as: UTF8.self),
         source: try FileName(unescaped(fields[hyphen + 2])),

@@ -26,47 +26,6 @@ public enum Processes {
   /// How many processors there are to run on.
   public static var processorCount: Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
 
-  /// Makes a child that goes on from here; 0 in the child. The system call is `fork`.
-  ///
-  /// Only before this process starts a second thread: Swift's runtime does not survive it after.
-  public static func fork() throws(Errno) -> Int32 { try call { clinux_fork() } }
-
-  /// Waits for a child; its exit status, or 128 and the number of the signal that ended it.
-  ///
-  /// The corresponding system call is `waitpid`.
-  public static func wait(for child: Int32) throws(Errno) -> Int32 {
-    var status: Int32 = 0
-    try call { waitpid(child, &status, 0) }
-    let signal = status & 0x7f
-    return signal == 0 ? (status >> 8) & 0xff : 128 + signal
-  }
-
-  /// Becomes another program, found along `PATH`; returns only to throw.
-  ///
-  /// The corresponding function is `execvp`.
-  public static func execute(_ words: [FileName]) throws(Errno) -> Never {
-    var pointers: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0.cString) }
-    pointers.append(nil)
-    defer { for pointer in pointers { free(pointer) } }
-    guard let program = words.first else { throw .noEntry }
-    execvp(program.cString, pointers)
-    throw Errno(errno)
-  }
-
-  /// Runs a program and waits for it; its exit status as ``wait(for:)`` tells it.
-  ///
-  /// The corresponding function is `posix_spawnp`.
-  public static func run(_ words: [FileName]) throws(Errno) -> Int32 {
-    var pointers: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0.cString) }
-    pointers.append(nil)
-    defer { for pointer in pointers { free(pointer) } }
-    guard let program = words.first else { throw .noEntry }
-    var child: pid_t = 0
-    let result = posix_spawnp(&child, program.cString, nil, nil, pointers, clinux_environment())
-    if result != 0 { throw Errno(result) }
-    return try wait(for: child)
-  }
-
   /// Ends the process. The corresponding function is `exit`.
   public static func exit(_ status: Int32) -> Never { Glibc.exit(status) }
 
@@ -77,13 +36,18 @@ public enum Processes {
   /// Leaves the terminal: a session of its own. The corresponding system call is `setsid`.
   public static func startSession() throws(Errno) { try call { setsid() } }
 
-  /// Makes this process end when its parent does. The system call is `prctl`.
-  public static func endWithParent() throws(Errno) {
-    try call { clinux_set_parent_death_signal(SIGKILL) }
-  }
+  /// Leaves the process group: one of its own, which no key of the terminal reaches.
+  ///
+  /// The corresponding system call is `setpgid`.
+  public static func startGroup() throws(Errno) { try call { setpgid(0, 0) } }
 
-  /// The parent's number. The corresponding system call is `getppid`.
-  public static var parent: Int32 { getppid() }
+  /// Closes what a parent has left open besides the standard streams and one file of our own: a
+  /// process that stays would keep it open for ever. The system call is `close_range`.
+  public static func closeInherited(keeping file: borrowing FileDescriptor) throws(Errno) {
+    let kept = UInt32(file.raw)
+    if kept > 3 { try call { close_range(3, kept - 1, 0) } }
+    try call { close_range(max(3, kept + 1), UInt32.max, 0) }
+  }
 
   /// Changes the working directory. The corresponding system call is `chdir`.
   public static func changeDirectory(_ path: FileName) throws(Errno) {
@@ -157,35 +121,4 @@ public enum Processes {
       self.writing = consume writing
     }
   }
-}
-
-/// Threads outside Swift's cooperative pool, for work that blocks.
-public enum Threads {
-  /// Starts a thread that runs `body`. The corresponding function is `pthread_create`.
-  public static func start(named name: String, _ body: @escaping @Sendable () -> Void)
-    throws(Errno)
-  {
-    let box = Unmanaged.passRetained(
-      ThreadBody {
-        clinux_set_thread_name(name)
-        body()
-      })
-    var thread = pthread_t()
-    let result = pthread_create(
-      &thread, nil,
-      { argument in
-        if let argument { Unmanaged<ThreadBody>.fromOpaque(argument).takeRetainedValue().run() }
-        return nil
-      }, box.toOpaque())
-    if result != 0 {
-      box.release()
-      throw Errno(result)
-    }
-    pthread_detach(thread)
-  }
-}
-
-private final class ThreadBody: Sendable {
-  let run: @Sendable () -> Void
-  init(_ run: @escaping @Sendable () -> Void) { self.run = run }
 }

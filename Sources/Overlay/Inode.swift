@@ -67,29 +67,47 @@ final class Inode: Node, @unchecked Sendable {
     state.withLock { $0.entry = (parent, name) }
   }
 
+  /// A name that leads here no longer.
+  func lost(_ name: FileName, in parent: Inode) {
+    state.withLock { state in
+      guard let entry = state.entry, entry.parent.id == parent.id, entry.name == name else {
+        return
+      }
+      state.entry = nil
+    }
+  }
+
   /// The way here from the source's root, as far as it is known; empty for an orphan.
   ///
   /// Hints for finding objects again after a restore, so an outdated step does no harm. Takes the
   /// lock of one inode at a time.
-  func lineage() throws(Errno) -> [LineageStep] {
+  func lineage() throws(Errno) -> Lineage {
     var steps = [LineageStep]()
+    var inodes = [Inode]()
     var next: Inode? = self
     // A rename underneath can make a loop of what was seen at different times.
     while let inode = next, steps.count < 2048 {
       let (entry, isOrphan) = inode.state.withLock { ($0.entry, $0.isOrphan) }
-      if isOrphan && steps.isEmpty { return [] }
+      if isOrphan && steps.isEmpty { return Lineage() }
       // Above a file system whose objects have no keys, nothing can be recorded.
       guard inode === self || inode.volume.key != nil else { break }
       steps.append(
         LineageStep(object: try inode.key(), name: entry?.name.bytes ?? [], type: inode.type))
+      if inode !== self { inodes.append(inode) }
       next = entry?.parent
     }
     steps.reverse()
     if let first = steps.first {
       steps[0] = LineageStep(object: first.object, name: [], type: first.type)
     }
-    return steps
+    return Lineage(steps: steps, ancestors: inodes)
   }
+}
+
+/// The way from the source's root to an object, and the directories on it.
+struct Lineage {
+  var steps: [LineageStep] = []
+  var ancestors: [Inode] = []
 }
 
 /// What changes about an inode. Behind its lock, under which the store may be called, and no other

@@ -13,10 +13,34 @@ final class InodeLocks: Sendable {
     let pid: Int32
     /// The open files through which the owner has taken locks.
     var handles: Set<ObjectIdentifier> = []
+    /// What it holds, so that others can be told who does.
+    private var held: [(type: Int16, range: ClosedRange<Int64>)] = []
 
     init(_ file: consuming FileDescriptor, pid: Int32) {
       self.file = file
       self.pid = pid
+    }
+
+    /// A lock was taken or dropped; it replaces what was held in its range.
+    func note(_ lock: RangeLock) {
+      let range = lock.range
+      held = held.flatMap { type, old in
+        guard old.overlaps(range) else { return [(type, old)] }
+        var rest: [(type: Int16, range: ClosedRange<Int64>)] = []
+        if old.lowerBound < range.lowerBound {
+          rest.append((type, old.lowerBound...(range.lowerBound - 1)))
+        }
+        if old.upperBound > range.upperBound {
+          rest.append((type, (range.upperBound + 1)...old.upperBound))
+        }
+        return rest
+      }
+      if !lock.isUnlock { held.append((lock.type, range)) }
+    }
+
+    /// Whether a lock that stands in the way is this owner's.
+    func holds(_ lock: RangeLock) -> Bool {
+      held.contains { $0.type == lock.type && $0.range.contains(lock.range.lowerBound) }
     }
   }
 
@@ -36,7 +60,9 @@ final class InodeLocks: Sendable {
         found = try fresh.conflict(with: lock)
       }
       // The kernel knows only that an open file of ours holds it.
-      if !found.isUnlock, found.pid < 0, let holder = owners.first(where: { $0.key != owner }) {
+      if !found.isUnlock, found.pid < 0,
+        let holder = owners.first(where: { $0.key != owner && $0.value.holds(found) })
+      {
         found.pid = holder.value.pid
       }
       return found
@@ -55,8 +81,10 @@ final class InodeLocks: Sendable {
     }
     try owners.withLock { (owners) throws(Errno) in
       guard let own = owners[owner] else { throw .tryAgain }
-      try own.file.setLock(lock)
+      // Also when the lock is not to be had: an owner that holds nothing ends with the file, too.
       own.handles.insert(ObjectIdentifier(handle))
+      try own.file.setLock(lock)
+      own.note(lock)
     }
     if lock.isUnlock { announceChange() }
   }
@@ -100,5 +128,14 @@ final class InodeLocks: Sendable {
       guard error == .accessDenied || error == .readOnly else { throw error }
       return try inode.reopen(.readOnly)
     }
+  }
+}
+
+extension RangeLock {
+  /// The bytes that it covers; the kernel has checked that there are such.
+  fileprivate var range: ClosedRange<Int64> {
+    let first = max(start, 0)
+    let (last, overflow) = first.addingReportingOverflow(length - 1)
+    return first...(length <= 0 || overflow || last < first ? Int64.max : last)
   }
 }

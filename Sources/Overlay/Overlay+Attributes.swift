@@ -15,16 +15,17 @@ extension Overlay {
     let condition = try SetCondition(flags: flags.rawValue)
     try AttributeRules.linux.check(name)
     let before = try changeableStatus(of: inode)
-    let lineage = try isStored(inode) ? [] : inode.lineage()
+    let lineage = try isStored(inode) ? Lineage() : inode.lineage()
     try withRecord(of: inode) { (record, key) throws(Errno) in
       try record.attributes.admit(name, value, condition)
       let now = Timestamp.now(after: max(before.changed, record.changed ?? before.changed))
       try store.set(
-        name, to: value, of: key, type: inode.type, changed: now, lineage: lineage)
+        name, to: value, of: key, type: inode.type, changed: now, lineage: lineage.steps)
       record.attributes[name] = value
       record.changed = now
       record.isStored = true
     }
+    dropDead(lineage.ancestors)
   }
 
   /// Answers from memory once the inode's attributes were read.

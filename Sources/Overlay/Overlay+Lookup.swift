@@ -69,6 +69,7 @@ extension Overlay {
   func lostName(_ name: FileName, in parent: Inode, _ removed: Inode) {
     // Since it was peeked at, the kernel may have come to know it.
     let inode = nodes.find(removed.id) ?? removed
+    inode.lost(name, in: parent)
     do throws(Errno) {
       let isLast = try inode.file.status().links == 0
       if isLast { inode.state.withLock { $0.isOrphan = true } }
@@ -79,6 +80,19 @@ extension Overlay {
     } catch {
       // The name is gone, whatever the store says: the record waits for a check.
       options.report("the store did not take note of a removal: \(error)")
+    }
+  }
+
+  /// Directories were made known to the store on the way to an object. One that was removed
+  /// meanwhile is known too late for whoever removed it, and known to nobody who would drop it.
+  func dropDead(_ ancestors: [Inode]) {
+    for inode in ancestors {
+      do throws(Errno) {
+        guard try inode.file.status().links == 0, nodes.find(inode.id) == nil else { continue }
+        try store.discard(try inode.key())
+      } catch {
+        options.report("the store did not take note of a removal: \(error)")
+      }
     }
   }
 

@@ -92,7 +92,9 @@ extension Overlay {
       let entry = try entry(newName, in: parent)
       do throws(Errno) {
         if target.volume.key != nil, try isStored(target) {
-          try store.link(target.key(), at: target.lineage())
+          let lineage = try target.lineage()
+          try store.link(target.key(), at: lineage.steps)
+          dropDead(lineage.ancestors)
         }
         return entry
       } catch {

@@ -31,8 +31,11 @@ extension Overlay {
       attributes: AttributeSet(stored.attributes), changed: stored.changed, isStored: true)
   }
 
+  /// Whether the store knows an object. Of a directory it may know because of something inside, of
+  /// which the directory's inode knows nothing: so it is asked.
   func isStored(_ inode: Inode) throws(Errno) -> Bool {
-    try withRecord(of: inode) { (record, _) throws(Errno) in record.isStored }
+    if inode.type == .directory { return try store.record(of: inode.key()) != nil }
+    return try withRecord(of: inode) { (record, _) throws(Errno) in record.isStored }
   }
 
   /// An object was made: it starts without attributes, and what the store has under its key was

@@ -70,8 +70,10 @@ extension Overlay {
     guard inode.volume.key != nil else { return }
     do throws(Errno) {
       guard try isStored(inode) else { return }
+      let lineage = try inode.lineage()
       try store.move(
-        inode.key(), from: Entry(parent: parent.key(), name: name.bytes), to: inode.lineage())
+        inode.key(), from: Entry(parent: parent.key(), name: name.bytes), to: lineage.steps)
+      dropDead(lineage.ancestors)
     } catch {
       // The handle still leads to the record; only the way back after a restore is out of date.
       options.report("the store did not take note of a rename: \(error)")

@@ -3,8 +3,7 @@ import LinuxSystem
 
 // A parent may have closed the standard streams or left signals blocked.
 Processes.fillStandardStreams()
-Signals.unblockAll()
-Signals.ignoreBrokenPipes()
+Signals.takeOver()
 let output = Output(
   write: { text in try? FileDescriptor.standardOutput().write(text.utf8) },
   complain: { line in try? FileDescriptor.standardError().write("\(line)\n".utf8) })

@@ -42,11 +42,9 @@ final class ParityFixture: Sendable {
     + (getenv("SIDECARFS_PARITY_OPTIONS").map { String(cString: $0) } ?? "")
     .split(separator: " ").map(String.init)
 
-  /// Mounts over ramfs and tmpfs, over every kind with `SIDECARFS_TEST_ALL=1`;
-  /// `SIDECARFS_PARITY_MOUNTS` names others, such as "xfs" or "" for none.
+  /// Mounts over every kind; `SIDECARFS_PARITY_MOUNTS` names fewer, such as "xfs", or "" for none.
   init() throws {
-    let all = getenv("SIDECARFS_TEST_ALL").map { String(cString: $0) == "1" } ?? false
-    var mounted: [SourceKind] = all ? SourceKind.allCases : [.ramfs, .tmpfs]
+    var mounted = SourceKind.allCases
     if let names = getenv("SIDECARFS_PARITY_MOUNTS") {
       mounted = String(cString: names).split(separator: ",").compactMap {
         SourceKind(rawValue: String($0))

@@ -85,11 +85,25 @@ package final class Mount: Sendable {
 
   /// Ends the daemon with SIGKILL and takes its dead mount away; `remount` then recovers.
   package func kill() throws {
+    try crash()
+    TestSupport.unmount(mountPoint)
+  }
+
+  /// Ends the daemon with SIGKILL and leaves its dead mount.
+  package func crash() throws {
     guard let daemon = daemon.withLock({ $0 }) else { return }
     daemon.signal(SIGKILL)
     try daemon.wait(within: .seconds(10))
     self.daemon.withLock { $0 = nil }
-    TestSupport.unmount(mountPoint)
+  }
+
+  /// Asks the daemon to end, by SIGTERM, and waits for it; throws `Ended` unless its status is 0.
+  package func terminate(within limit: Duration) throws {
+    guard let daemon = daemon.withLock({ $0 }) else { return }
+    daemon.signal(SIGTERM)
+    let status = try daemon.wait(within: limit)
+    self.daemon.withLock { $0 = nil }
+    if status != 0 { throw Ended(status: status, printed: printed) }
   }
 
   private static let count = Lock(0)
