@@ -58,8 +58,7 @@ let package = Package(
       ],
       swiftSettings: common),
     .target(
-      name: "ExampleSupport", dependencies: ["ExtendedAttributes"],
-      path: "Sources/Examples/Support", swiftSettings: common),
+      name: "ExampleSupport", path: "Sources/Examples/Support", swiftSettings: common),
     .executableTarget(
       name: "resumable-download", dependencies: ["ExampleSupport", "ExtendedAttributes"],
       path: "Sources/Examples/ResumableDownload", swiftSettings: common),
@@ -84,8 +83,8 @@ let package = Package(
     .testTarget(
       name: "ExamplesTests",
       dependencies: [
-        "ExtendedAttributes", "ClientTestSupport", "TestSupport", "LinuxSystem",
-        "resumable-download", "mirror", "sidecarfs",
+        "ExtendedAttributes", "ClientTestSupport", "TestSupport", "resumable-download",
+        "mirror", "sidecarfs",
       ],
       exclude: ["Server.py"],
       swiftSettings: common),
