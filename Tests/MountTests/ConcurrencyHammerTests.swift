@@ -140,8 +140,21 @@ func dropCaches() throws(Errno) {
   try call(write(file, "2", 1))
 }
 
-/// How many descriptors a mount's daemon has open.
-func openFiles(_ mount: Mount) throws -> Int { entries(of: "/proc/\(mount.pid)/fd").count }
+/// How many descriptors a mount's daemon has open, but for those of its store, which opens more
+/// when more threads read.
+func openFiles(_ mount: Mount) throws -> Int {
+  targets(ofDaemon: mount).filter { !$0.contains("/store.db") }.count
+}
+
+/// What the descriptors of a mount's daemon lead to.
+func targets(ofDaemon mount: Mount) -> [String] {
+  entries(of: "/proc/\(mount.pid)/fd").map { number in
+    var target = [CChar](repeating: 0, count: 4096)
+    let count = readlink("/proc/\(mount.pid)/fd/\(number)", &target, target.count)
+    let bytes = target.prefix(max(0, count)).map { UInt8(bitPattern: $0) }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}
 
 /// How much memory a mount's daemon has, in 2^20 bytes.
 func residentMegabytes(_ mount: Mount) throws -> Int {

@@ -92,12 +92,7 @@ import Testing
 
   /// Whether the daemon has something open that has no name any more.
   private func holdsDeleted(_ mount: Mount) -> Bool {
-    entries(of: "/proc/\(mount.pid)/fd").contains { number in
-      var target = [CChar](repeating: 0, count: 4096)
-      let count = readlink("/proc/\(mount.pid)/fd/\(number)", &target, target.count)
-      let text = target.prefix(max(0, count)).map { UInt8(bitPattern: $0) }
-      return String(decoding: text, as: UTF8.self).hasSuffix(" (deleted)")
-    }
+    targets(ofDaemon: mount).contains { $0.hasSuffix(" (deleted)") }
   }
 
   private func inode(_ path: String) throws -> UInt {

@@ -148,7 +148,7 @@ import Testing
     #expect(mount.printed.isEmpty, "\(mount.printed)")
   }
 
-  /// A mount point inside its own source shows itself, to any depth, and stops nobody.
+  /// A mount point inside its own source is listed, but leads nowhere, and stops nobody.
   @Test func mountPointInside() throws {
     let scratch = try Scratch()
     let source = try Source(.ramfs, in: scratch)
@@ -157,9 +157,15 @@ import Testing
       source.path, at: source.path + "/here", store: scratch.directory("store"),
       options: ["--threads", "1"], in: scratch)
     try writeFile(source.path + "/f", [])
-    let outcome = try run(
-      ["ls", "-l", mount.mountPoint, mount.mountPoint + "/here"], timeout: .seconds(20))
-    #expect(outcome.text.contains("f"))
+    let list = try check(["ls", mount.mountPoint], timeout: .seconds(20))
+    #expect(list == "f\nhere\n")
+    for path in ["here", "here/here", "here/f"] {
+      let outcome = try run(["stat", "\(mount.mountPoint)/\(path)"], timeout: .seconds(20))
+      #expect(outcome.errorText.contains("Too many levels of symbolic links"), "\(path)")
+    }
+    #expect(try run(["rmdir", mount.mountPoint + "/here"], timeout: .seconds(20)).status == 1)
+    let find = try run(["find", mount.mountPoint], timeout: .seconds(20))
+    #expect(find.text.split(separator: "\n").count == 2)
     try check(
       ["setfattr", "-n", "user.a", "-v", "1", mount.mountPoint + "/f"], timeout: .seconds(9))
     try mount.unmount()
