@@ -7,7 +7,8 @@ import Testing
 /// Paths of every kind of bytes: for the source, the mount point and the store.
 @Suite(.needsFuse, .serialized) struct CommandPaths {
   private static let names = [
-    "with blank", "comma,comma", "back\\slash", "line\nend", "tab\tstop", "\"quoted\" 'name'", "#hash",
+    "with blank", "comma,comma", "back\\slash", "line\nend", "tab\tstop", "\"quoted\" 'name'",
+    "#hash",
     "=equals", "%41", "\\040", "ünïcode", "-hyphen", "end\\",
   ]
 
