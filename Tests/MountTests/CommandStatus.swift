@@ -15,8 +15,9 @@ import Testing
   private struct Report: Decodable {
     let mountpoint, source, filesystem, identity, store, engine, cache, version: String
     let readOnly: Bool
-    let threads, pid, seconds, knownObjects, storedObjects, storedAttributes: Int
-    let orphans, quarantined: Int
+    let threads, pid, seconds, knownObjects: Int
+    // Of others' mounts on this machine one may be closing its store: that one tells an error.
+    let storedObjects, storedAttributes, orphans, quarantined: Int?
     let operations: [String: Count]
     struct Count: Decodable { let total, failed: Int }
   }
@@ -67,7 +68,7 @@ import Testing
     let report = try #require(try reports(fixture.mountPoint).first)
     #expect(report.storedAttributes == 5 && report.orphans == 0)
     // The way to an object is kept as well.
-    #expect(report.storedObjects >= 1)
+    #expect((report.storedObjects ?? 0) >= 1)
   }
 
   @Test func severalMountsAndOne() throws {
