@@ -108,7 +108,9 @@ final class Mounting: Sendable {
     do throws(SourceError) {
       let source = try Source(path, identity)
       // An ordinary user's daemon has to get in itself.
-      do throws(Errno) { try source.directory.checkAccess(4 | 1) } catch { throw .unreachable(error) }
+      do throws(Errno) { try source.directory.checkAccess(4 | 1) } catch {
+        throw .unreachable(error)
+      }
       return source
     } catch {
       switch error {
