@@ -102,6 +102,14 @@ let package = Package(
       name: "SidecarStoreTests",
       dependencies: ["SidecarStore", "SQLite", "AttributeModel", "LinuxSystem", "CLinux"],
       cSettings: gnu, swiftSettings: common),
+    .testTarget(
+      name: "FUSETests", dependencies: ["FUSE", "LinuxSystem", "TestSupport"],
+      swiftSettings: common),
+    .testTarget(
+      name: "OverlayTests",
+      dependencies: [
+        "Overlay", "FUSE", "SidecarStore", "AttributeModel", "LinuxSystem", "TestSupport",
+      ], swiftSettings: common),
     .executableTarget(
       name: "Hammer", dependencies: ["CLinux"], path: "Tests/Hammer", cSettings: gnu,
       swiftSettings: common),
