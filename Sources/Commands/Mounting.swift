@@ -101,13 +101,15 @@ final class Mounting: Sendable {
   /// Ends ``serve()``; for any thread.
   func stop() { session.stop() }
 
-  private static func openSource(
+  static func openSource(
     _ path: FileName, _ identity: IdentityChoice
   ) throws(CommandFailure) -> Source {
     do throws(SourceError) {
       let source = try Source(path, identity)
       // An ordinary user's daemon has to get in itself.
-      do throws(Errno) { try source.directory.checkAccess(4 | 1) } catch { throw .unreachable(error) }
+      do throws(Errno) { try source.directory.checkAccess(4 | 1) } catch {
+        throw .unreachable(error)
+      }
       return source
     } catch {
       switch error {
@@ -125,7 +127,7 @@ final class Mounting: Sendable {
     }
   }
 
-  private static func location(
+  static func location(
     of source: borrowing Source, _ override: FileName?
   ) throws(CommandFailure) -> StoreLocation {
     let failure: String

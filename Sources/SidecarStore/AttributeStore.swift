@@ -152,6 +152,10 @@ public enum QuarantineReason: String, Hashable, Sendable, CaseIterable {
   case reusedKey = "reused key"
   /// The object under the key is of another type.
   case otherType = "other type"
+  /// No object has the key any more.
+  case gone = "gone"
+  /// Attributes were found that belong to no object.
+  case noObject = "no object"
 }
 
 /// How much a store holds.
