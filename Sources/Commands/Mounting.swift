@@ -44,6 +44,7 @@ final class Mounting: Sendable {
       let options = Overlay.Options(
         cache: settings.cache, identity: settings.identity, actsAsCaller: isRoot, report: report)
       overlay = try Self.overlay(source, store, hidden, options)
+      if store.wasLeftOpen { overlay.collectOrphans(of: source) }
     } catch {
       throw CommandFailure(.mount, "store \(error)")
     }

@@ -57,6 +57,9 @@ public protocol AttributeStore: AnyObject, Sendable {
   /// Everything changed so far outlives a power failure when this returns (as fsync(2) promises).
   func sync() throws(Errno)
 
+  /// The objects whose last name is gone. After a mount that died they may be gone as well.
+  func orphans() throws(Errno) -> [ObjectKey]
+
   /// How many objects, attributes, orphans and quarantined records there are.
   func counts() throws(Errno) -> StoreCounts
 }
