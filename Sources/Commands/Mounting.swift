@@ -38,6 +38,7 @@ final class Mounting: Sendable {
     do throws(StoreError) {
       let directory = try location.open(source: source.directory, named: sourcePath)
       let hidden = try Self.status(of: directory, storePath)
+      if settings.salvages { try Self.salvage(directory, storePath, report) }
       store = try SQLiteStore.open(
         directory, at: storePath, for: mountPoint,
         admission: StoreOwnership.admission(forUser: Processes.effectiveUser))
@@ -66,6 +67,23 @@ final class Mounting: Sendable {
       throw CommandFailure(
         .mount, "cannot mount at \(mountPoint): \(reasons.isEmpty ? error.message : reasons)",
         remedy: Self.remedy(isRoot))
+    }
+  }
+
+  private static func salvage(
+    _ directory: borrowing FileDescriptor, _ place: FileName, _ report: (String) -> Void
+  ) throws(StoreError) {
+    let copy: FileDescriptor
+    do throws(Errno) { copy = try directory.duplicate() } catch {
+      throw StoreError(.unreachable(error), at: place)
+    }
+    do throws(StoreError) {
+      let salvage = try StoreSalvage.run(
+        copy, at: place, for: FileName("sidecarfs mount --salvage"),
+        admission: StoreOwnership.admission(forUser: Processes.effectiveUser))
+      for line in salvage?.lines ?? [] { report(line) }
+    } catch {
+      if error.reason != .missing { throw error }
     }
   }
 

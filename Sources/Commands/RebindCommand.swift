@@ -123,6 +123,8 @@ private struct Rebinding {
       refusals[object.id] = nil
     } else if node.status.type != object.type {
       if moves[object.id] == nil { refusals[object.id] = "\(path) is of another type now" }
+    } else if isAtHome, old.volume != key.volume, old.volume != tree.identities.volume {
+      refusals[object.id] = "\(path) was on a file system that is not mounted there now"
     } else if let move = moves[object.id] {
       if move.key != key { splits.append("\(path) was the same file as \(move.path)") }
     } else if let taker = takers[key], taker != object.id {

@@ -93,6 +93,12 @@ public final class Database: @unchecked Sendable {
   /// The file can only be read.
   public var isReadOnly: Bool { sqlite3_db_readonly(connection, "main") == 1 }
 
+  /// Lets a damaged file be read as far as it goes, also one that is shorter than it says.
+  public func readDespiteDamage() throws(SQLiteError) {
+    _ = csqlite_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 0)
+    try execute("PRAGMA writable_schema = ON")
+  }
+
   /// Leaves the write-ahead log where it is when the last connection closes.
   public func keepLogOnClose(_ keep: Bool) {
     _ = csqlite_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep ? 1 : 0)

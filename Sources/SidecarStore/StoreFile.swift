@@ -103,6 +103,8 @@ public final class StoreFile {
   /// Ends a use that ``changing(_:at:for:admission:makes:)`` began: everything is in `store.db` alone.
   public func close() throws(StoreError) {
     guard let tables else { return }
+    // Whoever waits for the store may have it, whatever becomes of the rest.
+    defer { unlock() }
     rollBack()
     try run { () throws(SQLiteError) in
       try tables.setMeta("clean", to: 1)
@@ -112,6 +114,13 @@ public final class StoreFile {
         // Another process still reads: the log stays, and is as durable as the database.
         if error.errno != .busy { throw error }
       }
+    }
+  }
+
+  private func unlock() {
+    switch lock {
+    case .some(let lock): try? lock.lockWhole(LOCK_UN)
+    case .none: break
     }
   }
 

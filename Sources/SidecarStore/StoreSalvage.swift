@@ -100,6 +100,7 @@ public struct StoreSalvage: Hashable, Sendable {
     let old: Database
     do throws(SQLiteError) {
       old = try Database(path, .readOnly)
+      try old.readDespiteDamage()
       _ = try old.integer("SELECT COUNT(*) FROM sqlite_schema")
     } catch {
       // Nothing can be read without the list of tables.

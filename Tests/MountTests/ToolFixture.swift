@@ -24,12 +24,13 @@ enum Tool {
     return outcome
   }
 
-  /// Makes files of every type and name that is hard to write down; no attributes.
-  static func makeTree(in directory: String) throws {
-    try check(["python3", "-c", tree, directory])
+  /// Makes files of every type and name that is hard to write down; no attributes. `isWhole` with
+  /// the second name of one, which `setAttributes` makes as well.
+  static func makeTree(in directory: String, isWhole: Bool = false) throws {
+    try check(["python3", "-c", tree, directory, isWhole ? "1" : ""])
   }
 
-  /// Gives them attributes.
+  /// Gives them attributes, and one a second name.
   static func setAttributes(in directory: String, trailingNUL: Bool) throws {
     try check(["python3", "-c", attributes, directory, trailingNUL ? "1" : ""])
   }
@@ -48,7 +49,7 @@ enum Tool {
         open(name, 'wb').write(name)
     os.symlink(b'a', b'link')
     os.mkfifo(b'fifo')
-    os.link(b'a', b'd/second')
+    if sys.argv[2]: os.link(b'a', b'd/second')
     """#
 
   private static let attributes = #"""
@@ -60,8 +61,6 @@ enum Tool {
               b'user.\xff=x y': b'1', b'user.nl\nx': b'2', b'user.bs\\x"': b'3', b'trusted.t': b't',
               b'user.large': b'z' * 3000, b'security.s': b's'}
     if sys.argv[2]: values.update({b'user.nul': b'\0', b'user.text0': b'text\0', b'user.00': b'a\0\0'})
-    # A name that the store hears of.
-    os.unlink(b'd/second')
     for name, value in values.items(): os.setxattr(b'a', name, value)
     os.link(b'a', b'd/second')
     for base, directories, files in os.walk(b'.'):
