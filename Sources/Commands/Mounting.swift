@@ -60,6 +60,7 @@ final class Mounting: Sendable {
       session = try Session(overlay, options, trace: trace, started: started)
       try session.mount(at: mountPoint)
       device = Self.device(of: mountPoint)
+      try? overlay.isMounted(at: mountPoint)
       held?.release()
     } catch {
       let reasons = (held?.release() ?? "").split(separator: "\n").joined(separator: ", ")
