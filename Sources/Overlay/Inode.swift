@@ -41,25 +41,9 @@ final class Inode: Node, @unchecked Sendable {
   /// What the store calls this object; `EOPNOTSUPP` where it could not be known again.
   func key() throws(Errno) -> ObjectKey {
     if let key = state.withLock({ $0.key }) { return key }
-    guard let volume = volume.key else { throw .notSupported }
-    let key = ObjectKey(volume: volume, bytes: try identity(volume.kind))
+    let key = try volume.objectKey(of: file, inode: id.inode)
     state.withLock { $0.key = key }
     return key
-  }
-
-  private func identity(_ kind: IdentityKind) throws(Errno) -> [UInt8] {
-    switch kind {
-    case .handle:
-      let handle = try file.handle()
-      return bytes(of: UInt64(UInt32(bitPattern: handle.type))) + handle.bytes
-    case .inode:
-      let number = bytes(of: id.inode)
-      guard FileSystemKind.keepsBirthTimes(volume.type), let born = try file.status().born else {
-        return number
-      }
-      return number + bytes(of: UInt64(bitPattern: born.seconds))
-        + bytes(of: UInt64(bitPattern: born.nanoseconds))
-    }
   }
 
   /// A name that leads here now.

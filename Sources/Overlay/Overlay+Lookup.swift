@@ -109,9 +109,13 @@ extension Overlay {
   func dropIfOrphan(_ inode: Inode) {
     guard inode.state.withLock({ $0.isOrphan }), inode.volume.key != nil else { return }
     do throws(Errno) {
-      // Underneath, a nameless file may have been given a name.
-      guard try inode.file.status().links == 0, try isStored(inode) else { return }
-      try store.discard(try inode.key())
+      guard try isStored(inode) else { return }
+      if try inode.file.status().links == 0 {
+        try store.discard(try inode.key())
+      } else {
+        // Underneath, it was given a name.
+        try store.link(try inode.key(), at: [])
+      }
     } catch {
       options.report("the store did not take note of a removal: \(error)")
     }

@@ -11,7 +11,7 @@ extension Overlay {
   ) throws(Errno) -> Result {
     let key = try inode.key()
     return try inode.state.withLock { (state) throws(Errno) in
-      if state.record == nil { state.record = try load(key, inode.type) }
+      if state.record == nil { state.record = try load(key, inode, isOrphan: state.isOrphan) }
       var record = state.record ?? InodeRecord()
       // Let go of the copy in the state, so that a change does not copy the whole set.
       state.record = nil
@@ -20,12 +20,24 @@ extension Overlay {
     }
   }
 
-  private func load(_ key: ObjectKey, _ type: FileType) throws(Errno) -> InodeRecord {
+  private func load(
+    _ key: ObjectKey, _ inode: Inode, isOrphan: Bool
+  ) throws(Errno) -> InodeRecord {
     guard let stored = try store.record(of: key) else { return InodeRecord() }
-    guard stored.type == type else {
+    guard stored.type == inode.type else {
       // The number has come to mean something else: not this object's attributes.
       try store.quarantine(key, because: .otherType)
       return InodeRecord()
+    }
+    // One of ours was loaded before it lost its name. This one is of a mount that died.
+    if stored.isOrphan, !isOrphan, try inode.file.status().links > 0 {
+      guard key.volume.kind == .handle else {
+        // The object died, and its number has come to mean another.
+        try store.quarantine(key, because: .reusedKey)
+        return InodeRecord()
+      }
+      // The generation tells that it is the same: it was given a name underneath.
+      try store.link(key, at: [])
     }
     return InodeRecord(
       attributes: AttributeSet(stored.attributes), changed: stored.changed, isStored: true)
@@ -48,7 +60,11 @@ extension Overlay {
     let key = try inode.key()
     try inode.state.withLock { (state) throws(Errno) in
       do throws(Errno) {
-        if try store.record(of: key) != nil { try store.quarantine(key, because: .reusedKey) }
+        switch try store.record(of: key)?.isOrphan {
+        case .some(true): try store.discard(key)  // It is dead, or its number were not free.
+        case .some(false): try store.quarantine(key, because: .reusedKey)
+        case .none: break
+        }
       } catch {
         guard volume.kind == .handle else { throw error }
         options.report("the store could not be asked about a new object: \(error)")

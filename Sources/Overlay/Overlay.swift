@@ -9,7 +9,8 @@ public import SidecarStore
 ///     OpenDirectory.reading -> Inode.state (one at a time) -> the store's own
 ///                           -> NodeTable's shard, VolumeTable, InodeNumbers (leaves)
 ///
-/// A system call on the source may be made under `OpenDirectory.reading` only.
+/// A system call on the source may be made under `OpenDirectory.reading` only, and under an inode's
+/// lock for the record of an orphan that a dead mount has left.
 public final class Overlay: FileSystem {
   /// How a source is shown.
   public struct Options: Sendable {

@@ -25,6 +25,8 @@ public struct SQLiteError: Error, Hashable, Sendable {
   public var isNotADatabase: Bool { primary == SQLITE_NOTADB }
   /// A file could not be opened.
   public var isCannotOpen: Bool { primary == SQLITE_CANTOPEN }
+  /// A row would break a rule of its table.
+  public var isConstraint: Bool { primary == SQLITE_CONSTRAINT }
   /// The disk failed to read, write or sync.
   public var isInputOutput: Bool { primary == SQLITE_IOERR }
 

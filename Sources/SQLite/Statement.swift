@@ -36,7 +36,11 @@ public final class Statement: @unchecked Sendable {
 
   /// Runs to the end and says how many rows were inserted, changed or deleted.
   @discardableResult
-  public func run(_ values: Value...) throws(SQLiteError) -> Int {
+  public func run(_ values: Value...) throws(SQLiteError) -> Int { try run(values: values) }
+
+  /// The same, of a list.
+  @discardableResult
+  public func run(values: [Value]) throws(SQLiteError) -> Int {
     defer { reset() }
     try bind(values)
     while try step() {}
@@ -119,6 +123,16 @@ public struct Row {
     }
     let count = Int(sqlite3_column_bytes(statement, column))
     return Array(UnsafeRawBufferPointer(start: start, count: count))
+  }
+
+  /// A column as what it is; numbers with a fraction, which no table of ours has, as text.
+  public func value(_ column: Int32) throws(SQLiteError) -> Value {
+    switch sqlite3_column_type(statement, column) {
+    case SQLITE_NULL: .null
+    case SQLITE_INTEGER: .integer(integer(column))
+    case SQLITE_BLOB: .blob(try blob(column))
+    default: .text(text(column))
+    }
   }
 
   /// A column as text.

@@ -57,6 +57,9 @@ public protocol AttributeStore: AnyObject, Sendable {
   /// Everything changed so far outlives a power failure when this returns (as fsync(2) promises).
   func sync() throws(Errno)
 
+  /// The objects whose last name is gone. After a mount that died they may be gone as well.
+  func orphans() throws(Errno) -> [ObjectKey]
+
   /// How many objects, attributes, orphans and quarantined records there are.
   func counts() throws(Errno) -> StoreCounts
 }
@@ -152,6 +155,10 @@ public enum QuarantineReason: String, Hashable, Sendable, CaseIterable {
   case reusedKey = "reused key"
   /// The object under the key is of another type.
   case otherType = "other type"
+  /// No object has the key any more.
+  case gone = "gone"
+  /// Attributes were found that belong to no object.
+  case noObject = "no object"
 }
 
 /// How much a store holds.

@@ -79,6 +79,11 @@ package final class FaultyStore: AttributeStore {
     try base.sync()
   }
 
+  package func orphans() throws(Errno) -> [ObjectKey] {
+    try count()
+    return try base.orphans()
+  }
+
   package func counts() throws(Errno) -> StoreCounts {
     try count()
     return try base.counts()

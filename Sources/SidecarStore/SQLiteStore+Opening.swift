@@ -29,6 +29,9 @@ extension SQLiteStore {
     try opening.makeFile(in: directory)
     let database = try opening.openDatabase(in: directory)
     prepare(database)
+    let wasLeftOpen = try opening.attempt { () throws(SQLiteError) in
+      try database.integer("SELECT value FROM meta WHERE key = 'clean'") == 0
+    }
     let writer = try opening.attempt { () throws(SQLiteError) in try GroupCommit(database) }
     do throws(Errno) {
       try writer.performDurably { (tables) throws(SQLiteError) in
@@ -41,6 +44,6 @@ extension SQLiteStore {
     database.keepLogOnClose(false)
     return SQLiteStore(
       directory: directory, lock: lock, readers: ReaderPool(opening.path, limit: 8),
-      writer: writer)
+      writer: writer, wasLeftOpen: wasLeftOpen)
   }
 }

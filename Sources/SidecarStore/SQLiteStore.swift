@@ -9,14 +9,17 @@ import SQLite
 public final class SQLiteStore: AttributeStore {
   /// The way to every file of the store, open for as long as any of them is.
   private let directory: FileDescriptor
+  /// The last mount that had the store did not close it: it died.
+  public let wasLeftOpen: Bool
   private let lock: FileDescriptor
   private let readers: ReaderPool
   private let writer: GroupCommit
 
   init(
     directory: consuming FileDescriptor, lock: consuming FileDescriptor, readers: ReaderPool,
-    writer: GroupCommit
+    writer: GroupCommit, wasLeftOpen: Bool
   ) {
+    self.wasLeftOpen = wasLeftOpen
     self.directory = directory
     self.lock = lock
     self.readers = readers
@@ -96,6 +99,11 @@ public final class SQLiteStore: AttributeStore {
 
   /// Waits until the disk has everything; at once when it has.
   public func sync() throws(Errno) { try writer.sync() }
+
+  /// The objects whose last name is gone.
+  public func orphans() throws(Errno) -> [ObjectKey] {
+    try readers.read { (reader) throws(SQLiteError) in try reader.orphans() }
+  }
 
   /// How much there is.
   public func counts() throws(Errno) -> StoreCounts {

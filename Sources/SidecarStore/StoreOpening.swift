@@ -8,7 +8,7 @@ struct StoreOpening {
   let directory: FileName
   let schema: Schema
 
-  private static let fileName = "store.db"
+  static let fileName = "store.db"
   var path: FileName { path(of: Self.fileName) }
 
   /// Turns away other people's files before SQLite touches them: it would leave its own beside.
@@ -89,7 +89,7 @@ struct StoreOpening {
     }
   }
 
-  private func path(of name: String) -> FileName { FileName("\(directory)/\(name)") }
+  func path(of name: String) -> FileName { FileName("\(directory)/\(name)") }
 
   private func check(applicationID: Int64, version: Int64, isEmpty: Bool) throws(StoreError) {
     let isNew = applicationID == 0 && version == 0 && isEmpty

@@ -122,7 +122,11 @@ struct StoreTables: Sendable {
   }
 
   func discard(_ object: ObjectKey) throws(SQLiteError) {
-    guard let identifier = try find(object) else { return }
+    if let identifier = try find(object) { try discard(identifier) }
+  }
+
+  /// Forgets the object of a number.
+  func discard(_ identifier: Int64) throws(SQLiteError) {
     try removeAttributes.run(.integer(identifier))
     try removeNames.run(.integer(identifier))
     try removeEntries.run(.integer(identifier))
@@ -131,7 +135,13 @@ struct StoreTables: Sendable {
   }
 
   func quarantine(_ object: ObjectKey, because reason: QuarantineReason) throws(SQLiteError) {
-    guard let identifier = try find(object) else { return }
+    if let identifier = try find(object) { try quarantine(identifier, because: reason) }
+  }
+
+  /// Sets the object of a number aside.
+  func quarantine(
+    _ identifier: Int64, because reason: QuarantineReason
+  ) throws(SQLiteError) {
     try addQuarantined.run(
       .integer(identifier), .text(reason.rawValue), .integer(Timestamp.now.seconds))
     try removeKey.run(.integer(identifier))
@@ -142,7 +152,7 @@ struct StoreTables: Sendable {
     try setMeta.run(.text(key), .integer(value))
   }
 
-  private func find(_ object: ObjectKey) throws(SQLiteError) -> Int64? {
+  func find(_ object: ObjectKey) throws(SQLiteError) -> Int64? {
     let volume = object.volume
     return try findObject.first(
       .blob(volume.bytes), .text(volume.kind.rawValue), .blob(object.bytes)
@@ -163,7 +173,7 @@ struct StoreTables: Sendable {
   }
 
   /// Makes the ancestors known, each under its entry, and puts the object under the last one.
-  private func place(_ identifier: Int64, at lineage: [LineageStep]) throws(SQLiteError) {
+  func place(_ identifier: Int64, at lineage: [LineageStep]) throws(SQLiteError) {
     var parent: Int64?
     for (index, step) in lineage.enumerated() {
       let current: Int64
