@@ -25,6 +25,7 @@ extension Overlay {
       record.changed = now
       record.isStored = true
     }
+    Rehearsal.pass(.kept)
     dropDead(lineage.ancestors)
   }
 
@@ -66,6 +67,7 @@ extension Overlay {
       record.attributes[name] = nil
       record.changed = now
     }
+    Rehearsal.pass(.kept)
   }
 
   /// The status before a change. chattr +i and +a on the source forbid changes here too (`EPERM`);
