@@ -57,7 +57,9 @@ let package = Package(
       name: "SQLiteTests", dependencies: ["SQLite", "LinuxSystem"], swiftSettings: common),
     .testTarget(
       name: "SidecarStoreTests",
-      dependencies: ["SidecarStore", "SQLite", "AttributeModel", "LinuxSystem", "CLinux"],
+      dependencies: [
+        "SidecarStore", "SQLite", "AttributeModel", "LinuxSystem", "CLinux", "CSQLite",
+      ],
       cSettings: gnu, swiftSettings: common),
     .executableTarget(
       name: "Hammer", dependencies: ["CLinux"], path: "Tests/Hammer", cSettings: gnu,

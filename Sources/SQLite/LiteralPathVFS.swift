@@ -18,6 +18,10 @@ enum LiteralPathVFS {
     // SQLite keeps the pointer for the life of the process.
     let copy = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
     copy.initialize(to: original.pointee)
+    #if DEBUG
+      // Room for what tests put before a file.
+      copy.pointee.szOsFile += 64
+    #endif
     copy.pointee.pNext = nil
     copy.pointee.zName = UnsafePointer(cName)
     copy.pointee.xFullPathname = { _, path, room, result in
