@@ -47,10 +47,11 @@ extension Overlay {
     let attributes = try withRecord(of: inode) { (record, _) throws(Errno) in record.attributes }
     let hasTrusted =
       attributes.listSize(includingTrusted: true) != attributes.listSize(includingTrusted: false)
-    let mayKnow =
-      hasTrusted
-      && ProcessPrivileges.has(
+    var mayKnow = false
+    if hasTrusted {
+      mayKnow = try ProcessPrivileges.has(
         capability: ProcessPrivileges.systemAdministration, pid: request.pid)
+    }
     return attributes.nameList(includingTrusted: mayKnow)
   }
 

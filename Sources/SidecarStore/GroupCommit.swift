@@ -196,6 +196,7 @@ private struct Connection: Sendable {
   ) throws(SQLiteError) {
     try begin.run()
     do throws(SQLiteError) {
+      try database.checkPlace()
       try body(tables)
       Rehearsal.pass(.inTransaction)
       try commit.run()

@@ -52,7 +52,11 @@ final class ModelSide {
       keep(clinux_openat(AT_FDCWD, full(path), temporary | O_RDWR | O_CLOEXEC, 0o644), slot)
     case .close(let slot): slots.removeValue(forKey: slot).map { answer(Glibc.close($0)) } ?? "none"
     case .writeOpen(let slot, let offset, let count, let byte):
-      with(slot) { isFile($0) ? Self.write($0, offset, count, byte) : 0 }
+      with(slot) { file in
+        var status = stat()
+        if fstat(file, &status) != 0 { return -1 }
+        return status.st_mode & S_IFMT == S_IFREG ? Self.write(file, offset, count, byte) : 0
+      }
     case .setOpen(let slot, let name, let size, let byte):
       with(slot) { fsetxattr($0, name, Self.value(size, byte), size, 0) }
     case .listOpen(let slot):
@@ -89,11 +93,6 @@ final class ModelSide {
     return result
   }
 
-  private func isFile(_ file: Int32) -> Bool {
-    var status = stat()
-    return fstat(file, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
-  }
-
   private func with(_ slot: Int, _ body: (Int32) -> Int32) -> String {
     slots[slot].map { answer(body($0)) } ?? "none"
   }
@@ -102,7 +101,10 @@ final class ModelSide {
     let flags = flags | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW
     let file = clinux_openat(AT_FDCWD, full(path), flags, 0o644)
     guard file >= 0 else { return answer(file) }
-    let result = isFile(file) ? answer(body(file)) : "no file"
+    var status = stat()
+    let result =
+      fstat(file, &status) != 0
+      ? answer(-1) : status.st_mode & S_IFMT == S_IFREG ? answer(body(file)) : "no file"
     let closing = answer(Glibc.close(file))
     return closing == "0" ? result : "\(result), close: \(closing)"
   }
@@ -112,13 +114,16 @@ final class ModelSide {
     let file = clinux_openat(AT_FDCWD, full(path), flags, 0)
     guard file >= 0 else { return answer(file) }
     defer { Glibc.close(file) }
-    return isFile(file) ? Self.bytes { pread(file, $0.baseAddress, $0.count, 0) } : "no file"
+    var status = stat()
+    if fstat(file, &status) != 0 { return answer(-1) }
+    return status.st_mode & S_IFMT == S_IFREG ? Self.bytes { pread(file, $0.baseAddress, $0.count, 0) } : "no file"
   }
 
   private func names(_ path: String) -> String {
     guard let stream = opendir(full(path)) else { return answer(-1) }
     defer { closedir(stream) }
     var names: [String] = []
+    errno = 0
     while let entry = readdir(stream) {
       let type = entry.pointee.d_type
       let name = withUnsafePointer(to: &entry.pointee.d_name) {
@@ -126,7 +131,7 @@ final class ModelSide {
       }
       if name != "." && name != ".." { names.append("\(name):\(type)") }
     }
-    return names.sorted().joined(separator: " ")
+    return errno != 0 ? answer(-1) : names.sorted().joined(separator: " ")
   }
 
   private static func value(_ size: Int, _ byte: UInt8) -> [UInt8] {
