@@ -17,8 +17,10 @@ let gnu: [CSetting] = [.define("_GNU_SOURCE")]
 
 let package = Package(
   name: "SidecarFS",
+  platforms: [.macOS(.v13), .iOS(.v16), .tvOS(.v16), .watchOS(.v9)],
   products: [
-    .executable(name: "sidecarfs", targets: ["sidecarfs"])
+    .executable(name: "sidecarfs", targets: ["sidecarfs"]),
+    .library(name: "ExtendedAttributes", targets: ["ExtendedAttributes"]),
   ],
   targets: [
     // C, seen from Swift: headers only.
@@ -46,6 +48,47 @@ let package = Package(
     .executableTarget(
       name: "sidecarfs", dependencies: ["Commands", "LinuxSystem"], swiftSettings: safe),
 
+    // The client library: stands alone, knows Foundation and nothing of the above. Its examples,
+    // its benchmark and their tests.
+    .systemLibrary(name: "CExtendedAttributes"),
+    .target(
+      name: "ExtendedAttributes",
+      dependencies: [
+        .target(name: "CExtendedAttributes", condition: .when(platforms: [.linux]))
+      ],
+      swiftSettings: common),
+    .target(
+      name: "ExampleSupport", path: "Sources/Examples/Support", swiftSettings: common),
+    .executableTarget(
+      name: "resumable-download", dependencies: ["ExampleSupport", "ExtendedAttributes"],
+      path: "Sources/Examples/ResumableDownload", swiftSettings: common),
+    .executableTarget(
+      name: "mirror", dependencies: ["ExampleSupport", "ExtendedAttributes"],
+      path: "Sources/Examples/Mirror", swiftSettings: common),
+    .target(name: "CAllocationCount", path: "Sources/Benchmarks/CAllocationCount"),
+    .executableTarget(
+      name: "attribute-cost",
+      dependencies: ["CAllocationCount", "CExtendedAttributes", "ExtendedAttributes"],
+      path: "Sources/Benchmarks/AttributeCost", swiftSettings: common),
+    .target(
+      name: "ClientTestSupport", dependencies: ["ExtendedAttributes", "TestSupport"],
+      path: "Tests/ClientTestSupport", swiftSettings: common),
+    .testTarget(
+      name: "ExtendedAttributesTests",
+      dependencies: [
+        "ExtendedAttributes", "ClientTestSupport", "TestSupport", "LinuxSystem", "attribute-cost",
+        "sidecarfs",
+      ],
+      swiftSettings: common),
+    .testTarget(
+      name: "ExamplesTests",
+      dependencies: [
+        "ExtendedAttributes", "ClientTestSupport", "TestSupport", "resumable-download",
+        "mirror", "sidecarfs",
+      ],
+      exclude: ["Server.py"],
+      swiftSettings: common),
+
     // Tests, one target for each of the above, and what they share.
     .target(
       name: "TestSupport", dependencies: ["CLinux", "LinuxSystem"], path: "Tests/TestSupport",
@@ -61,6 +104,14 @@ let package = Package(
         "SidecarStore", "SQLite", "AttributeModel", "LinuxSystem", "CLinux", "CSQLite",
       ],
       cSettings: gnu, swiftSettings: common),
+    .testTarget(
+      name: "FUSETests", dependencies: ["FUSE", "LinuxSystem", "TestSupport"],
+      swiftSettings: common),
+    .testTarget(
+      name: "OverlayTests",
+      dependencies: [
+        "Overlay", "FUSE", "SidecarStore", "AttributeModel", "LinuxSystem", "TestSupport",
+      ], swiftSettings: common),
     .executableTarget(
       name: "Hammer", dependencies: ["CLinux"], path: "Tests/Hammer", cSettings: gnu,
       swiftSettings: common),

@@ -13,7 +13,7 @@ final class ControlSocket: Sendable {
   init?(_ mounting: Mounting, report: @escaping @Sendable (String) -> Void) {
     do throws(Errno) {
       path = try Self.freePath()
-      let socket = Held(try LocalSocket.listen(at: path))
+      let socket = Held(try Self.listen(at: path))
       let started = Timestamp.now
       try Threads.start(named: "control") {
         while let client = socket.accept() {
@@ -83,6 +83,19 @@ final class ControlSocket: Sendable {
     } catch {}  // The client has gone away.
   }
 
+  /// Whoever sees the socket can ask: one that refuses is a dead daemon's, and is cleared away.
+  private static func listen(at path: FileName) throws(Errno) -> FileDescriptor {
+    let early = try early(path)
+    try? FileDescriptor.remove(early)
+    let listening = try LocalSocket.listen(at: early)
+    try FileDescriptor.rename(early, to: path)
+    return listening
+  }
+
+  private static func early(_ path: FileName) throws(Errno) -> FileName {
+    try FileName(path.bytes + Array(".new".utf8))
+  }
+
   /// A path in the first directory that will do.
   private static func freePath() throws(Errno) -> FileName {
     var failure = Errno.noEntry
@@ -91,9 +104,7 @@ final class ControlSocket: Sendable {
       do throws(Errno) {
         let path = try place.open(for: user, makes: true)
           .appending(FileName("\(Processes.identifier).sock"))
-        if !LocalSocket.takes(path) { throw .nameTooLong }
-        // Left behind by a daemon that was killed and had our number.
-        try? FileDescriptor.remove(path)
+        if !LocalSocket.takes(try early(path)) { throw .nameTooLong }
         return path
       } catch {
         failure = error
@@ -115,8 +126,7 @@ final class ControlSocket: Sendable {
       }
       for name in names.sorted() {
         let path = directory.appending(FileName(name))
-        if let process = Int32(name.dropLast(5)), !Processes.exists(process), !isAnswered(path) {
-          // Its daemon was killed. One that has only just made it lives.
+        if !isAnswered(path) {
           try? opened.unlink(FileName(name))
         } else if !paths.contains(path) {
           paths.append(path)
@@ -189,8 +199,20 @@ extension Held {
 
 extension FileDescriptor {
   fileprivate static func remove(_ path: FileName) throws(Errno) {
-    guard let slash = path.bytes.lastIndex(of: UInt8(ascii: "/")) else { return }
-    try open(FileName(path.bytes[..<slash]), [.path, .directory])
-      .unlink(FileName(path.bytes[(slash + 1)...]))
+    let (directory, name) = try split(path)
+    try open(directory, [.path, .directory]).unlink(name)
+  }
+
+  fileprivate static func rename(_ path: FileName, to other: FileName) throws(Errno) {
+    let (directory, name) = try split(path)
+    let opened = try open(directory, [.path, .directory])
+    try opened.rename(name, to: opened, split(other).name, [])
+  }
+
+  private static func split(
+    _ path: FileName
+  ) throws(Errno) -> (directory: FileName, name: FileName) {
+    guard let slash = path.bytes.lastIndex(of: UInt8(ascii: "/")) else { throw .invalidArgument }
+    return (try FileName(path.bytes[..<slash]), try FileName(path.bytes[(slash + 1)...]))
   }
 }

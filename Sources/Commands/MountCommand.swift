@@ -94,7 +94,11 @@ enum MountCommand {
       pipe.writing = nil
       guard let reading = pipe.reading.take() else { return ExitStatus.system.rawValue }
       // One byte is the exit status: 0 when the mount can be used. None when the daemon died.
-      if let status = try reading.readSome(count: 1).first { return Int32(status) }
+      if let status = try reading.readSome(count: 1).first {
+        // Until somebody asks, the kernel takes the mount's root for nobody's directory.
+        if status == 0 { _ = try? FileDescriptor.open(mountPoint, .path).status() }
+        return Int32(status)
+      }
       throw Errno.inputOutput
     } catch {
       throw CommandFailure(

@@ -58,6 +58,7 @@ final class Mounting: Sendable {
       session = try Session(overlay, options, trace: trace, started: started)
       try session.mount(at: mountPoint)
       device = Self.device(of: mountPoint)
+      try? overlay.isMounted(at: mountPoint)
       held?.release()
     } catch {
       let reasons = (held?.release() ?? "").split(separator: "\n").joined(separator: ", ")
@@ -107,7 +108,9 @@ final class Mounting: Sendable {
     do throws(SourceError) {
       let source = try Source(path, identity)
       // An ordinary user's daemon has to get in itself.
-      do throws(Errno) { try source.directory.checkAccess(4 | 1) } catch { throw .unreachable(error) }
+      do throws(Errno) { try source.directory.checkAccess(4 | 1) } catch {
+        throw .unreachable(error)
+      }
       return source
     } catch {
       switch error {

@@ -93,10 +93,7 @@ struct RunServer {
     }
     try mounting.serve()
     // When the command itself has unmounted it, it goes on without.
-    return outcome.withLock { status in
-      while status == nil { ended.wait(on: outcome) }
-      return status ?? ExitStatus.run.rawValue
-    }
+    return outcome.wait(for: ended) { $0 }
   }
 
   /// Waits for the command, and for adopted children that end before it.
@@ -158,8 +155,9 @@ struct RunServer {
       Signals.handBack()
       try Processes.execute(command)
     } catch {
-      let remedy = error == .noEntry ? "; name a program in PATH, or its path" : ""
-      output.complain("sidecarfs: run: \(command.first?.description ?? ""): \(error)\(remedy)")
+      let remedy =
+        error == .noEntry ? "name a program in PATH, or its path" : "make it executable"
+      output.complain("sidecarfs: run: \(command.first?.description ?? ""): \(error); \(remedy)")
       Processes.exitForked((error == .noEntry ? ExitStatus.notFound : .notExecutable).rawValue)
     }
   }

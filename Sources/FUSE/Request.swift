@@ -25,9 +25,21 @@ public struct Request {
     umask = context?.pointee.umask ?? 0
   }
 
+  /// A request that no kernel made: of a caller without supplementary groups, whom no signal
+  /// interrupts.
+  package init(uid: UInt32, gid: UInt32, pid: Int32 = 0, umask: UInt32 = 0) {
+    raw = nil
+    workers = nil
+    self.uid = uid
+    self.gid = gid
+    self.pid = pid
+    self.umask = umask
+  }
+
   /// The caller's supplementary groups, which the protocol does not carry: read from /proc, so
   /// none when the caller is not visible there.
   public func supplementaryGroups() -> [UInt32] {
+    if raw == nil { return [] }
     var groups = [gid_t](repeating: 0, count: 32)
     var count = fuse_req_getgroups(raw, Int32(groups.count), &groups)
     if count > groups.count {
@@ -40,7 +52,7 @@ public struct Request {
   /// Nobody waits for the answer any more: the kernel has taken the request back, because a signal
   /// came for the caller, or the session ends.
   public var isInterrupted: Bool {
-    fuse_req_interrupted(raw) != 0 || workers?.isStopping == true
+    raw != nil && fuse_req_interrupted(raw) != 0 || workers?.isStopping == true
   }
 
   /// Runs `body`, which may wait for another request, while a spare thread serves in its place.

@@ -37,18 +37,19 @@ final class WorkerLoop: Sendable {
     }
     // The threads end by themselves; a stop wakes those that sleep in read(2) again and again,
     // since a signal that comes just before the read is lost.
-    let failure = state.withLock { state -> Errno? in
-      while !state.threads.isEmpty {
-        if state.isStopping {
-          for thread in state.threads { pthread_kill(thread, SIGUSR1) }
-          _ = changed.wait(on: self.state, milliseconds: 10)
-        } else {
-          changed.wait(on: self.state)
-        }
-      }
-      return state.failure
+    let isOver = state.wait(for: changed) { state -> Bool? in
+      state.threads.isEmpty ? true : state.isStopping ? false : nil
     }
-    if let failure { throw failure }
+    if !isOver { while !wakeAll() {} }
+    if let failure = state.withLock({ $0.failure }) { throw failure }
+  }
+
+  /// Wakes the threads, and waits for a moment; true when none is left.
+  private func wakeAll() -> Bool {
+    state.wait(for: changed, milliseconds: 10) { state -> Bool? in
+      for thread in state.threads { pthread_kill(thread, SIGUSR1) }
+      return state.threads.isEmpty ? true : nil
+    } ?? false
   }
 
   /// Lets every thread finish its request and end.

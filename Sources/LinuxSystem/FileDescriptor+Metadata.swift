@@ -56,6 +56,15 @@ extension FileDescriptor {
     try call { clinux_access(raw, "", mode, AT_EMPTY_PATH | AT_EACCESS) }
   }
 
+  /// Whether an access control list says more than the mode bits who may open the object; so, too,
+  /// when that cannot be found out.
+  ///
+  /// The corresponding system call is `getxattr` of `system.posix_acl_access`, on the path in /proc.
+  public var hasAccessControlList: Bool {
+    if getxattr(procPath.cString, "system.posix_acl_access", nil, 0) >= 0 { return true }
+    return errno != ENODATA && errno != EOPNOTSUPP
+  }
+
   /// What `statfs` tells of a file system.
   public struct FileSystemStatus: Sendable {
     /// Its type, such as `EXT4_SUPER_MAGIC` (linux/magic.h).

@@ -40,21 +40,38 @@ public final class Lock<Value: ~Copyable>: @unchecked Sendable {
     return try body(&value)
   }
 
-  fileprivate func wait(on condition: UnsafeMutablePointer<pthread_cond_t>) {
-    pthread_cond_wait(condition, mutex)
+  /// Runs `body` with the value, again after each signal of `condition`, until it returns something.
+  ///
+  /// The lock is open while the thread sleeps. Each run of `body` is an access of its own, which sees
+  /// what others have made of the value meanwhile: waiting inside one access would let the compiler
+  /// believe that nobody can.
+  public func wait<Result, Failure: Error>(
+    for condition: Condition, until body: (inout sending Value) throws(Failure) -> sending Result?
+  ) throws(Failure) -> sending Result {
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    while true {
+      if let result = try body(&value) { return result }
+      condition.wait(mutex)
+    }
   }
 
-  fileprivate func wait(
-    on condition: UnsafeMutablePointer<pthread_cond_t>, until deadline: inout timespec
-  ) -> Bool {
-    pthread_cond_timedwait(condition, mutex, &deadline) == 0
+  /// The same for so many milliseconds at the most; nil when time ran out.
+  public func wait<Result, Failure: Error>(
+    for condition: Condition, milliseconds: Int,
+    until body: (inout sending Value) throws(Failure) -> sending Result?
+  ) throws(Failure) -> sending Result? {
+    var deadline = Condition.deadline(after: milliseconds)
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    while true {
+      if let result = try body(&value) { return result }
+      if !condition.wait(mutex, until: &deadline) { return nil }
+    }
   }
 }
 
-/// Where threads that hold a lock wait for its value to change.
-///
-/// Call `wait` only inside `withLock` of the lock that is passed; the lock is open while the thread
-/// sleeps, and the value may have changed in any way when it wakes.
+/// Where threads wait for the value behind a ``Lock`` to change: see ``Lock/wait(for:until:)``.
 public final class Condition: @unchecked Sendable {
   private let condition: UnsafeMutablePointer<pthread_cond_t>
 
@@ -75,11 +92,17 @@ public final class Condition: @unchecked Sendable {
     condition.deallocate()
   }
 
-  /// Waits until another thread signals.
-  public func wait<Value: ~Copyable>(on lock: Lock<Value>) { lock.wait(on: condition) }
+  fileprivate func wait(_ mutex: UnsafeMutablePointer<pthread_mutex_t>) {
+    pthread_cond_wait(condition, mutex)
+  }
 
-  /// Waits until another thread signals, at most so many milliseconds; false when time ran out.
-  public func wait<Value: ~Copyable>(on lock: Lock<Value>, milliseconds: Int) -> Bool {
+  fileprivate func wait(
+    _ mutex: UnsafeMutablePointer<pthread_mutex_t>, until deadline: inout timespec
+  ) -> Bool {
+    pthread_cond_timedwait(condition, mutex, &deadline) == 0
+  }
+
+  fileprivate static func deadline(after milliseconds: Int) -> timespec {
     var deadline = timespec()
     clock_gettime(CLOCK_MONOTONIC, &deadline)
     let bounded = max(0, min(milliseconds, 1_000_000_000))
@@ -89,7 +112,7 @@ public final class Condition: @unchecked Sendable {
       deadline.tv_sec += 1
       deadline.tv_nsec -= 1_000_000_000
     }
-    return lock.wait(on: condition, until: &deadline)
+    return deadline
   }
 
   /// Wakes one thread that waits.

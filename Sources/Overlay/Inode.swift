@@ -86,7 +86,8 @@ final class Inode: Node, @unchecked Sendable {
     var inodes = [Inode]()
     var next: Inode? = self
     // A rename underneath can make a loop of what was seen at different times.
-    while let inode = next, steps.count < 2048 {
+    var seen = Set<ObjectIdentifier>()
+    while let inode = next, seen.insert(ObjectIdentifier(inode)).inserted {
       let (entry, isOrphan) = inode.state.withLock { ($0.entry, $0.isOrphan) }
       if isOrphan && steps.isEmpty { return Lineage() }
       // Above a file system whose objects have no keys, nothing can be recorded.

@@ -45,7 +45,9 @@ final class InodeLocks: Sendable {
   }
 
   private let owners = Lock<[UInt64: Owner]>([:])
-  private let changed = Condition()
+  /// How often a lock was dropped.
+  private let drops = Lock(0)
+  private let dropped = Condition()
 
   /// What stands in the way of a lock.
   func conflict(
@@ -86,23 +88,26 @@ final class InodeLocks: Sendable {
       try own.file.setLock(lock)
       own.note(lock)
     }
-    if lock.isUnlock { announceChange() }
+    if lock.isUnlock { announceDrop() }
   }
 
   private func enter(_ made: Owner, _ owner: UInt64) {
     owners.withLock { if $0[owner] == nil { $0[owner] = made } }
   }
 
-  /// Waits until a lock of this inode was dropped through this mount, or a moment has passed: one
-  /// that is held underneath tells nobody when it goes.
-  func waitForChange(milliseconds: Int) {
-    owners.withLock { _ in _ = changed.wait(on: owners, milliseconds: milliseconds) }
+  /// How often a lock was dropped so far, for ``waitForDrop(after:milliseconds:)``.
+  var dropCount: Int { drops.withLock { $0 } }
+
+  /// Waits until a lock of this inode was dropped through this mount since it was `count`, or a
+  /// moment has passed: one that is held underneath tells nobody when it goes.
+  func waitForDrop(after count: Int, milliseconds: Int) {
+    _ = drops.wait(for: dropped, milliseconds: milliseconds) { $0 == count ? nil : true }
   }
 
   /// The owner has closed a descriptor of the file: all of its locks end.
   func release(owner: UInt64) {
     let had = owners.withLock { $0.removeValue(forKey: owner) != nil }
-    if had { announceChange() }
+    if had { announceDrop() }
   }
 
   /// An open file is closed for good: locks end whose owner used no other. Those are locks of that
@@ -114,11 +119,14 @@ final class InodeLocks: Sendable {
         owners[key] = nil
       }
     }
-    announceChange()
+    announceDrop()
   }
 
   /// Wakes those that wait, because a lock may have become free.
-  func announceChange() { changed.broadcast() }
+  func announceDrop() {
+    drops.withLock { $0 &+= 1 }
+    dropped.broadcast()
+  }
 
   /// A lock for writing needs a file open for writing, whatever the caller's descriptor is.
   private static func open(_ inode: borrowing FileDescriptor) throws(Errno) -> FileDescriptor {

@@ -6,7 +6,7 @@ extension Overlay {
   /// Runs `body` as the user who asks.
   ///
   /// The groups a process has besides its first cost a look into /proc. Making objects needs them
-  /// at once, as they decide on the set-group-ID bit; opening tries without.
+  /// at once, as they decide on the set-group-ID bit; so does whatever can refuse a group.
   func asCaller<Result: ~Copyable>(
     _ request: Request, groupsMatter: Bool, _ body: () throws(Errno) -> Result
   ) throws(Errno) -> Result {
@@ -37,6 +37,20 @@ extension Overlay {
       caller.overridesPermissions = true
       return try withCredentials(caller, body)
     }
+  }
+
+  /// Runs `body`, which opens an object, as the user who asks.
+  ///
+  /// Mode bits alone the kernel has checked, with all groups: then more groups can only allow more,
+  /// and it is tried without. But an access control list can forbid a group, and who checks at the
+  /// other end of a network is not known.
+  func asCaller<Result: ~Copyable>(
+    _ request: Request, opening inode: Inode, _ body: () throws(Errno) -> Result
+  ) throws(Errno) -> Result {
+    guard options.actsAsCaller, request.uid != 0 || request.gid != 0 else { return try body() }
+    let groupsMatter =
+      FileSystemKind.isRemote(inode.volume.type) || inode.file.hasAccessControlList
+    return try asCaller(request, groupsMatter: groupsMatter, body)
   }
 
   /// Runs `body`, which makes an object, as the user who asks and with that user's umask: the

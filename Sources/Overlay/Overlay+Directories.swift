@@ -7,7 +7,7 @@ extension Overlay {
   /// Opens a directory of the source, as the caller.
   public func opendir(_ node: Node, _ request: Request) throws(Errno) -> Opened {
     let inode = try inode(node)
-    let file = try asCaller(request, groupsMatter: false) { () throws(Errno) in
+    let file = try asCaller(request, opening: inode) { () throws(Errno) in
       try inode.file.reopen([.readOnly, .directory])
     }
     return Opened(handle: OpenDirectory(file), keepsCache: options.cache.keepsPages)
@@ -66,23 +66,24 @@ extension Overlay {
     _ body: (DirectoryEntry) throws(Errno) -> Bool
   ) throws(Errno) {
     try directory.reading.withLock { (reading) throws(Errno) in
-      if reading.position != position {
+      if !reading.moves(to: position) {
         try directory.file.seekDirectory(to: position)
-        reading.pending = []
-        reading.position = position
+        reading.restart(at: position)
       }
       var isFirst = true
       while true {
-        if reading.pending.isEmpty {
+        guard let entry = reading.next else {
+          let more: [DirectoryEntry]
           do throws(Errno) {
-            reading.pending = try directory.file.readDirectory().reversed()
+            more = try directory.file.readDirectory()
           } catch {
             if isFirst { throw error }
             return
           }
-          if reading.pending.isEmpty { return }
+          if more.isEmpty { return }
+          reading.add(more, keepingFrom: position)
+          continue
         }
-        guard let entry = reading.pending.last else { return }
         if !isHidden(entry, in: inode) {
           let numbered = DirectoryEntry(
             name: entry.name, inode: numbers.number(of: entry.inode, on: inode.volume),
@@ -90,8 +91,7 @@ extension Overlay {
           guard try body(numbered) else { return }
           isFirst = false
         }
-        reading.pending.removeLast()
-        reading.position = entry.next
+        reading.advance()
       }
     }
   }

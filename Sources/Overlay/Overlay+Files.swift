@@ -11,14 +11,14 @@ extension Overlay {
     let inode = try inode(node)
     let wanted = sourceFlags(flags)
     do throws(Errno) {
-      let file = try asCaller(request, groupsMatter: false) { () throws(Errno) in
+      let file = try asCaller(request, opening: inode) { () throws(Errno) in
         try inode.file.reopen(wanted)
       }
       return opened(file, flags)
     } catch {
       // A program may be executed by who may not read it.
       guard error == .accessDenied, flags.contains(.execution) else { throw error }
-      try asCaller(request, groupsMatter: false) { () throws(Errno) in
+      try asCaller(request, opening: inode) { () throws(Errno) in
         try inode.file.checkAccess(1)
       }
       return opened(try inode.file.reopen(wanted), flags)

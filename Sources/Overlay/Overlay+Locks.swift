@@ -32,7 +32,7 @@ extension Overlay {
     try repeated(waits: operation & nonBlocking == 0, inode, request) { () throws(Errno) in
       try open.file.lockWhole(operation | nonBlocking)
     }
-    inode.locks.announceChange()
+    inode.locks.announceDrop()
   }
 
   /// Tries until the lock is free or the caller is interrupted. Not by a system call that waits: it
@@ -49,12 +49,13 @@ extension Overlay {
       var pause = 1
       while true {
         if request.isInterrupted { throw .interrupted }
+        let drops = inode.locks.dropCount
         do throws(Errno) {
           return try attempt()
         } catch {
           guard error == .tryAgain else { throw error }
         }
-        inode.locks.waitForChange(milliseconds: pause)
+        inode.locks.waitForDrop(after: drops, milliseconds: pause)
         pause = min(pause * 2, 50)
       }
     }

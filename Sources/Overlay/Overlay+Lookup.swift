@@ -30,6 +30,7 @@ extension Overlay {
   func entry(
     of file: consuming FileDescriptor, _ name: FileName?, in parent: Inode
   ) throws(Errno) -> NodeEntry {
+    try refuseOurselves(file)
     let status = try file.status()
     let id = FileID(status)
     if let hiddenID = hidden.id, id == hiddenID { throw .noEntry }
@@ -40,7 +41,7 @@ extension Overlay {
       let volume = try volumes.volume(of: file, status)
       inode = nodes.retain(id, orInsert: Inode(file, status, volume))
     }
-    if let name { inode.saw(name, in: parent) }
+    if let name, inode !== rootInode { inode.saw(name, in: parent) }
     return NodeEntry(
       node: inode, status: shown(status, of: inode), timeouts: options.cache.timeouts)
   }
@@ -48,10 +49,18 @@ extension Overlay {
   /// The inode under a name, whether the kernel knows it or not; its lookups stay as they are.
   func peek(_ name: FileName, in parent: Inode) throws(Errno) -> Inode {
     let file = try parent.file.open(name, [.path, .noFollow])
+    try refuseOurselves(file)
     let status = try file.status()
     if let known = nodes.find(FileID(status)) { return known }
     let volume = try volumes.volume(of: file, status)
     return Inode(file, status, volume)
+  }
+
+  /// `ELOOP` for what our own mount shows: each question about it would be one to ourselves, asked
+  /// by a thread that is to answer questions, and there is no end to a mount that shows itself.
+  private func refuseOurselves(_ file: borrowing FileDescriptor) throws(Errno) {
+    guard let device = shownAs.withLock({ $0 }) else { return }
+    if try file.rememberedDevice() == device { throw .loop }
   }
 
   /// Whether a name is the store's, so that nobody may make or find it.

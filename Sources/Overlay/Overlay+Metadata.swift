@@ -66,7 +66,7 @@ extension Overlay {
   /// Asks the source, as the caller.
   public func access(_ node: Node, mask: Int32, _ request: Request) throws(Errno) {
     let inode = try inode(node)
-    try asCaller(request, groupsMatter: false) { () throws(Errno) in
+    try asCaller(request, opening: inode) { () throws(Errno) in
       try inode.file.checkAccess(mask)
     }
   }

@@ -41,6 +41,8 @@ public final class Overlay: FileSystem {
   let numbers = InodeNumbers()
   let options: Options
   let hidden: HiddenStore
+  /// The device of our own mount, once there is one.
+  let shownAs = Lock<UInt64?>(nil)
 
   /// Shows `source`, whose attributes are in `store`, which is in the directory that
   /// `storeDirectory` tells of, which the mount hides.
@@ -58,6 +60,16 @@ public final class Overlay: FileSystem {
     self.store = store
     self.options = options
     hidden = HiddenStore(id: storeDirectory.map { FileID($0) })
+    // Bound to another place in the source, it is this inode, too.
+    _ = nodes.retain(rootInode.id, orInsert: rootInode)
+  }
+
+  /// Tells where the mount is, before it is served: if the source leads there, nothing follows.
+  ///
+  /// Throws the errno of a look at the directory.
+  public func isMounted(at mountPoint: FileName) throws(Errno) {
+    let device = try FileDescriptor.open(mountPoint, [.path, .directory]).rememberedDevice()
+    shownAs.withLock { $0 = device }
   }
 
   /// The source's root.
@@ -71,7 +83,7 @@ public final class Overlay: FileSystem {
   }
 
   /// How many objects the kernel knows at present.
-  public var knownObjects: Int { nodes.count + 1 }
+  public var knownObjects: Int { nodes.count }
 
   func inode(_ node: Node) throws(Errno) -> Inode {
     guard let inode = node as? Inode else { throw .stale }

@@ -11,6 +11,11 @@ final class ReaderPool: Sendable {
     var isClosed = false
   }
 
+  private enum Place {
+    case idle(StoreReader)
+    case empty
+  }
+
   let path: FileName
   private let limit: Int
   /// The file that is read: another may come in its place, and must not be read.
@@ -48,18 +53,14 @@ final class ReaderPool: Sendable {
   }
 
   private func take() throws(SQLiteError) -> StoreReader {
-    let idle = try state.withLock { (state) throws(SQLiteError) -> StoreReader? in
-      while true {
-        if state.isClosed { throw SQLiteError.closed }
-        if let reader = state.idle.popLast() { return reader }
-        if state.count < limit {
-          state.count += 1
-          return nil
-        }
-        isFree.wait(on: self.state)
-      }
+    let place = try state.wait(for: isFree) { (state) throws(SQLiteError) -> Place? in
+      if state.isClosed { throw SQLiteError.closed }
+      if let reader = state.idle.popLast() { return .idle(reader) }
+      guard state.count < limit else { return nil }
+      state.count += 1
+      return .empty
     }
-    if let idle { return idle }
+    if case .idle(let reader) = place { return reader }
     do throws(SQLiteError) {
       let reader = try StoreReader(path)
       guard let file, let found = Self.file(at: path), found == file else { throw .moved }

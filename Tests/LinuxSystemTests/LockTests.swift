@@ -50,7 +50,7 @@ import Testing
     let woken = Lock(0)
     for _ in 0..<4 {
       try Threads.start(named: "waiter") {
-        turn.withLock { value in while value == 0 { changed.wait(on: turn) } }
+        turn.wait(for: changed) { $0 == 0 ? nil : () }
         woken.withLock { $0 += 1 }
       }
     }
@@ -63,11 +63,12 @@ import Testing
     let lock = Lock(0)
     let changed = Condition()
     let start = ContinuousClock.now
-    let isSignalled = lock.withLock { _ in changed.wait(on: lock, milliseconds: 50) }
-    #expect(!isSignalled)
+    let isSignalled: Bool? = lock.wait(for: changed, milliseconds: 50) { _ in nil }
+    #expect(isSignalled == nil)
     #expect(ContinuousClock.now - start >= .milliseconds(50))
     for milliseconds in [0, -5, .min] {
-      #expect(!lock.withLock { _ in changed.wait(on: lock, milliseconds: milliseconds) })
+      let isSignalled: Bool? = lock.wait(for: changed, milliseconds: milliseconds) { _ in nil }
+      #expect(isSignalled == nil)
     }
   }
 

@@ -17,7 +17,8 @@ import Testing
 
   @Test func endingsAreToldApart() throws {
     for (script, expected) in [
-      ("exit 0", Processes.Ending.exited(0)), ("exit 255", .exited(255)), ("exit 137", .exited(137)),
+      ("exit 0", Processes.Ending.exited(0)), ("exit 255", .exited(255)),
+      ("exit 137", .exited(137)),
       ("kill -9 $$", .killed(signal: 9)),
     ] {
       // Not the tests' own children, which want to be waited for by themselves.

@@ -62,9 +62,25 @@ final class CommandFixture: Sendable {
     }
   }
 
-  /// Waits until no daemon is left.
+  /// Waits until no daemon is left, nor its files open.
+  ///
+  /// One that is killed loses its command line first and its files later, when the last of its
+  /// threads is gone.
   func awaitNoDaemon() throws {
-    _ = try waiting(for: "the daemons' end") { daemons().isEmpty ? true : nil }
+    _ = try waiting(for: "the daemons' end") {
+      daemons().isEmpty && !isAnyDying ? true : nil
+    }
+  }
+
+  /// Whether a daemon, whosever, is between the two.
+  private var isAnyDying: Bool {
+    entries(of: "/proc").contains { name in
+      guard Int32(name) != nil, (try? readFile("/proc/\(name)/cmdline"))?.isEmpty == true,
+        let text = try? String(decoding: readFile("/proc/\(name)/stat"), as: UTF8.self),
+        text.contains("(sidecarfs) ")
+      else { return false }
+      return !text.contains("(sidecarfs) Z") || entries(of: "/proc/\(name)/task").count > 1
+    }
   }
 
   /// Mounts in the background, and says by which process.

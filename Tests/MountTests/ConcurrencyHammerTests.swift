@@ -17,7 +17,8 @@ import Testing
     let store = try scratch.directory("store")
     let mount = try Mount(source.path, store: store, in: scratch)
     let root = mount.mountPoint
-    let before = try openFiles(mount)
+    #expect(try statusNumber("known_objects", of: mount) == 1)
+    let before = openFiles(mount)
     for number in 0..<4 {
       let path = "\(root)/shared\(number)"
       try call(mkdir(path, 0o755))
@@ -30,7 +31,8 @@ import Testing
     try expect(manifests, in: root, "mounted")
     let memory = try residentMegabytes(mount)
     print("\(kind): the daemon has \(memory) MB")
-    if getenv("SIDECARFS_SANITIZED") == nil { #expect(memory < 150) }
+    // A sanitizer takes several times as much.
+    if getenv("TSAN_OPTIONS") == nil, getenv("ASAN_OPTIONS") == nil { #expect(memory < 150) }
     try noOrphans(mount)
 
     try mount.remount()
@@ -46,7 +48,12 @@ import Testing
       try dropCaches()
       return try statusNumber("known_objects", of: mount) == 1 ? () : nil
     }
-    #expect(try openFiles(mount) == before, "descriptors of the daemon")
+    // The last ones are closed a moment after they are forgotten.
+    _ = try? waiting(for: "descriptors", within: .seconds(5)) {
+      openFiles(mount).count <= before.count ? () : nil
+    }
+    let after = openFiles(mount)
+    #expect(after.count <= before.count, "descriptors: \(before), and later \(after)")
     try mount.unmount()
     let left = try StoredState(store)
     #expect(left.objects.count <= 1, "records of removed objects")
@@ -139,8 +146,20 @@ func dropCaches() throws(Errno) {
   try call(write(file, "2", 1))
 }
 
-/// How many descriptors a mount's daemon has open.
-func openFiles(_ mount: Mount) throws -> Int { entries(of: "/proc/\(mount.pid)/fd").count }
+/// What a mount's daemon has open, but for its store, which opens more when more threads read.
+func openFiles(_ mount: Mount) -> [String] {
+  targets(ofDaemon: mount).filter { !$0.contains("/store.db") }
+}
+
+/// What the descriptors of a mount's daemon lead to.
+func targets(ofDaemon mount: Mount) -> [String] {
+  entries(of: "/proc/\(mount.pid)/fd").map { number in
+    var target = [CChar](repeating: 0, count: 4096)
+    let count = readlink("/proc/\(mount.pid)/fd/\(number)", &target, target.count)
+    let bytes = target.prefix(max(0, count)).map { UInt8(bitPattern: $0) }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}
 
 /// How much memory a mount's daemon has, in 2^20 bytes.
 func residentMegabytes(_ mount: Mount) throws -> Int {

@@ -38,6 +38,35 @@ import Testing
     }
   }
 
+  /// Names fill the list until one more would not fit in it: what is there can always be listed.
+  @Test func listLimit() throws {
+    let scratch = try Scratch()
+    let source = try Source(.ramfs, in: scratch)
+    let store = try scratch.directory("store")
+    let mount = try Mount(source.path, store: store, in: scratch)
+    let path = mount.mountPoint + "/f"
+    try writeFile(path, [])
+    func name(_ number: Int, _ size: Int) -> String {
+      let start = "user.\(number)."
+      return start + String(repeating: "n", count: size - start.utf8.count)
+    }
+    var count = 0
+    while setxattr(path, name(count, 255), "v", 1, 0) == 0 { count += 1 }
+    #expect(errno == ENOSPC)
+    #expect(count == 65536 / 256)
+    var list = [CChar](repeating: 0, count: 65536)
+    #expect(listxattr(path, &list, list.count) == 65536)
+    #expect(setxattr(path, name(0, 255), "other", 5, 0) == 0, "a value may be replaced")
+    #expect(setxattr(path, "user.x", "v", 1, 0) == -1 && errno == ENOSPC)
+    try call(removexattr(path, name(7, 255)))
+    #expect(setxattr(path, name(7, 255) + "n", "v", 1, 0) == -1 && errno == ERANGE)
+    #expect(setxattr(path, "user.x", "v", 1, 0) == 0)
+    try mount.remount()
+    #expect(listxattr(path, &list, list.count) == 65536 - 256 + 7)
+    try mount.unmount()
+    #expect(try StoredState(store).objects.values.reduce(0) { $0 + $1.count } == 256)
+  }
+
   private func make(
     _ step: Int, in place: String, _ lines: inout [[String]]
   ) async throws {

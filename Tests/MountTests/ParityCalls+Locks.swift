@@ -4,13 +4,19 @@ import Glibc
 extension Calls {
   /// Takes (`F_RDLCK`, `F_WRLCK`) or releases (`F_UNLCK`) a record lock; owned by the process, or
   /// by the open file with `openFile`.
-  func lock(_ file: Descriptor, _ kind: Int32, _ start: Int, _ count: Int, openFile: Bool = false) {
+  ///
+  /// `waits` where another open file was closed just before: the kernel tells a FUSE server of that
+  /// after close(2) has returned, and its locks end then.
+  func lock(
+    _ file: Descriptor, _ kind: Int32, _ start: Int, _ count: Int, openFile: Bool = false,
+    waits: Bool = false
+  ) {
     var lock = Glibc.flock(
       l_type: Int16(kind), l_whence: 0, l_start: start, l_len: count, l_pid: 0)
     call(
-      "\(openFile ? "OFD_" : "")SETLK(\(file.label), \(lockNames[kind] ?? "?"), \(start)+\(count))"
+      "\(openFile ? "OFD_" : "")SETLK\(waits ? "W" : "")(\(file.label), \(lockNames[kind] ?? "?"), \(start)+\(count))"
     ) {
-      clinux_lock(file.raw, openFile ? 37 : F_SETLK, &lock)
+      clinux_lock(file.raw, (openFile ? 37 : F_SETLK) + (waits ? 1 : 0), &lock)
     }
   }
 

@@ -58,7 +58,7 @@ extension ParityCase {
       c.testLock(one, F_WRLCK, 0, 0, openFile: true)
       c.lock(one, F_WRLCK, 6, 1)
       c.close(two)
-      c.lock(one, F_WRLCK, 0, 0, openFile: true)
+      c.lock(one, F_WRLCK, 0, 0, openFile: true, waits: true)
       c.elsewhere { other in
         let file = other.open("f", O_RDWR)
         other.testLock(file, F_WRLCK, 0, 0)
@@ -66,7 +66,7 @@ extension ParityCase {
       }
       c.close(one)
       let three = c.open("f", O_RDWR)
-      c.lock(three, F_WRLCK, 0, 0, openFile: true)
+      c.lock(three, F_WRLCK, 0, 0, openFile: true, waits: true)
     },
     .files("whole-file locks") { c in
       c.file("f")
@@ -89,7 +89,8 @@ extension ParityCase {
         other.flock(file, LOCK_UN)
       }
       c.close(one)
-      c.flock(two, LOCK_EX | LOCK_NB)
+      // The kernel tells a FUSE server of the end of an open file after close(2) has returned.
+      c.flock(two, LOCK_EX)
       c.flock(two, 77)
       let directory = c.open("d", O_RDONLY)
       let again = c.open("d", O_RDONLY)

@@ -71,7 +71,7 @@ quietly() {
   ((status == 0)) && return
   tail -n 30 "$scratch/log" >&2
   ((status == 124)) && fail "not done after $seconds s: ${*:1:4}"
-  fail "exit status $status: ${*:1:4}"
+  fail "exit status $status: ${*:1:4} ... $(grep -av '^[[:space:]]*$' "$scratch/log" | tail -n 1 | cut -c 1-200)"
 }
 
 # await SECONDS WHAT COMMAND...: polls until the command succeeds.

@@ -27,6 +27,7 @@ class Different(Exception):
 class Model:
     def __init__(self, path, seed):
         self.path = path
+        self.spare = path + ".renamed"  # the name that it goes to and fro with
         self.random = random.Random(seed)
         self.bytes = bytearray()
         self.descriptors = [os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)]
@@ -222,11 +223,9 @@ class Model:
         os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
 
     def op_rename(self, offset, length):
-        other = self.path + ".renamed"
-        os.rename(self.path, other)
-        self.path = other if self.random.randrange(2) else self.path
-        if self.path != other:
-            os.rename(other, self.path)
+        self.path, old = self.spare, self.path
+        os.rename(old, self.path)
+        self.spare = old
 
     def op_truncating_open(self, offset, length):
         os.close(os.open(self.path, os.O_WRONLY | os.O_TRUNC))

@@ -9,12 +9,12 @@ begin "$@"
 need /usr/bin/python3 python3
 here=$(realpath -- "$(dirname -- "${BASH_SOURCE[0]}")")
 for seed in 1 2 3 4 ${RANDOM_IO_SEED:-}; do
-  quietly 120 /usr/bin/python3 "$here/random-io.py" "$work/file" "$seed" 1500
-  grep -q "^seed $seed: 1500 operations" "$scratch/log" || fail "seed $seed did not finish"
+  quietly 120 /usr/bin/python3 "$here/random-io.py" "$work/file" "$seed" 3000
+  grep -q "^seed $seed: 3000 operations" "$scratch/log" || fail "seed $seed did not finish"
 done
 # Two at once, each on its own file.
 for seed in 11 12; do
-  timeout 120 /usr/bin/python3 "$here/random-io.py" "$work/file$seed" "$seed" 1000 >"$scratch/log$seed" 2>&1 &
+  timeout 120 /usr/bin/python3 "$here/random-io.py" "$work/file$seed" "$seed" 3000 >"$scratch/log$seed" 2>&1 &
   children+=($!)
 done
 for child in "${children[@]}"; do

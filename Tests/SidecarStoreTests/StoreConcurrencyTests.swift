@@ -139,11 +139,10 @@ private final class StepGate: Sendable {
   }
 
   func pass() {
-    state.withLock { state in
-      while state.isClosed {
-        state.isOccupied = true
-        if !change.wait(on: self.state, milliseconds: 60_000) { break }
-      }
+    _ = state.wait(for: change, milliseconds: 60_000) { state -> Void? in
+      guard state.isClosed else { return () }
+      state.isOccupied = true
+      return nil
     }
   }
 }

@@ -85,11 +85,16 @@ package final class Mount: Sendable {
 
   /// Ends the daemon with SIGKILL and takes its dead mount away; `remount` then recovers.
   package func kill() throws {
+    try crash()
+    TestSupport.unmount(mountPoint)
+  }
+
+  /// Ends the daemon with SIGKILL and leaves its dead mount.
+  package func crash() throws {
     guard let daemon = daemon.withLock({ $0 }) else { return }
     daemon.signal(SIGKILL)
     try daemon.wait(within: .seconds(10))
     self.daemon.withLock { $0 = nil }
-    TestSupport.unmount(mountPoint)
   }
 
   /// Asks the daemon to end, by SIGTERM, and waits for it; throws `Ended` unless its status is 0.
