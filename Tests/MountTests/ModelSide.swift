@@ -116,7 +116,8 @@ final class ModelSide {
     defer { Glibc.close(file) }
     var status = stat()
     if fstat(file, &status) != 0 { return answer(-1) }
-    return status.st_mode & S_IFMT == S_IFREG ? Self.bytes { pread(file, $0.baseAddress, $0.count, 0) } : "no file"
+    guard status.st_mode & S_IFMT == S_IFREG else { return "no file" }
+    return Self.bytes { pread(file, $0.baseAddress, $0.count, 0) }
   }
 
   private func names(_ path: String) -> String {

@@ -122,57 +122,61 @@ nonisolated(unsafe) private let wrapperMethods =
 
 private typealias File = UnsafeMutablePointer<sqlite3_file>
 
-private func wrapped(_ file: File) -> File {
-  (UnsafeMutableRawPointer(file) + wrapperSize).assumingMemoryBound(to: sqlite3_file.self)
+private func wrapped(_ file: File?) -> File {
+  guard let file else { fatalError("SQLite speaks of no file") }
+  return (UnsafeMutableRawPointer(file) + wrapperSize).assumingMemoryBound(to: sqlite3_file.self)
 }
 
-private func name(_ file: File) -> String? {
+private func name(_ file: File?) -> String? {
+  guard let file else { return nil }
   let number = UnsafeRawPointer(file).assumingMemoryBound(to: Wrapper.self).pointee.number
   return number < 0 ? nil : DiskRecorder.name(number)
 }
 
-private func original(_ file: File) -> sqlite3_io_methods { wrapped(file).pointee.pMethods.pointee }
+private func original(_ file: File?) -> sqlite3_io_methods {
+  wrapped(file).pointee.pMethods.pointee
+}
 
 private func makeMethods() -> sqlite3_io_methods {
   var methods = sqlite3_io_methods()
   methods.iVersion = 3
-  methods.xClose = { file in original(file!).xClose(wrapped(file!)) }
+  methods.xClose = { file in original(file).xClose(wrapped(file)) }
   methods.xRead = { file, bytes, count, offset in
-    original(file!).xRead(wrapped(file!), bytes, count, offset)
+    original(file).xRead(wrapped(file), bytes, count, offset)
   }
   methods.xWrite = { file, bytes, count, offset in
-    let result = original(file!).xWrite(wrapped(file!), bytes, count, offset)
-    if result == SQLITE_OK, let name = name(file!) {
+    let result = original(file).xWrite(wrapped(file), bytes, count, offset)
+    if result == SQLITE_OK, let name = name(file) {
       let data = Array(UnsafeRawBufferPointer(start: bytes, count: Int(count)))
       DiskRecorder.record(.write(name, at: Int(offset), data))
     }
     return result
   }
   methods.xTruncate = { file, size in
-    let result = original(file!).xTruncate(wrapped(file!), size)
-    if result == SQLITE_OK, let name = name(file!) {
+    let result = original(file).xTruncate(wrapped(file), size)
+    if result == SQLITE_OK, let name = name(file) {
       DiskRecorder.record(.cut(name, to: Int(size)))
     }
     return result
   }
   methods.xSync = { file, flags in
-    let result = original(file!).xSync(wrapped(file!), flags)
-    if result == SQLITE_OK, let name = name(file!) { DiskRecorder.record(.sync(name)) }
+    let result = original(file).xSync(wrapped(file), flags)
+    if result == SQLITE_OK, let name = name(file) { DiskRecorder.record(.sync(name)) }
     return result
   }
-  methods.xFileSize = { original($0!).xFileSize(wrapped($0!), $1) }
-  methods.xLock = { original($0!).xLock(wrapped($0!), $1) }
-  methods.xUnlock = { original($0!).xUnlock(wrapped($0!), $1) }
-  methods.xCheckReservedLock = { original($0!).xCheckReservedLock(wrapped($0!), $1) }
-  methods.xFileControl = { original($0!).xFileControl(wrapped($0!), $1, $2) }
-  methods.xSectorSize = { original($0!).xSectorSize(wrapped($0!)) }
+  methods.xFileSize = { original($0).xFileSize(wrapped($0), $1) }
+  methods.xLock = { original($0).xLock(wrapped($0), $1) }
+  methods.xUnlock = { original($0).xUnlock(wrapped($0), $1) }
+  methods.xCheckReservedLock = { original($0).xCheckReservedLock(wrapped($0), $1) }
+  methods.xFileControl = { original($0).xFileControl(wrapped($0), $1, $2) }
+  methods.xSectorSize = { original($0).xSectorSize(wrapped($0)) }
   // No promise beyond what any disk keeps: SQLite then relies on none.
   methods.xDeviceCharacteristics = { _ in 0 }
-  methods.xShmMap = { original($0!).xShmMap(wrapped($0!), $1, $2, $3, $4) }
-  methods.xShmLock = { original($0!).xShmLock(wrapped($0!), $1, $2, $3) }
-  methods.xShmBarrier = { original($0!).xShmBarrier(wrapped($0!)) }
-  methods.xShmUnmap = { original($0!).xShmUnmap(wrapped($0!), $1) }
-  methods.xFetch = { original($0!).xFetch(wrapped($0!), $1, $2, $3) }
-  methods.xUnfetch = { original($0!).xUnfetch(wrapped($0!), $1, $2) }
+  methods.xShmMap = { original($0).xShmMap(wrapped($0), $1, $2, $3, $4) }
+  methods.xShmLock = { original($0).xShmLock(wrapped($0), $1, $2, $3) }
+  methods.xShmBarrier = { original($0).xShmBarrier(wrapped($0)) }
+  methods.xShmUnmap = { original($0).xShmUnmap(wrapped($0), $1) }
+  methods.xFetch = { original($0).xFetch(wrapped($0), $1, $2, $3) }
+  methods.xUnfetch = { original($0).xUnfetch(wrapped($0), $1, $2) }
   return methods
 }
