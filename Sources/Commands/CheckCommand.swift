@@ -43,9 +43,9 @@ enum CheckCommand {
     }
     let target = try StoreTarget.find(
       StoreTarget.operand(of: arguments, name, usage: usage), arguments)
-    Cancellation.watch()
-    if arguments.has("salvage") { try Salvaging.run(target, output) }
     let repairs = arguments.has("repair")
+    if arguments.has("salvage") { try Salvaging.run(target, output) }
+    Cancellation.watch(undoes: repairs)
     let store =
       repairs
       ? try target.changing(for: name, insteadOfMounted: "unmount it first, or leave --repair out")

@@ -49,7 +49,7 @@ enum ExportCommand {
     let encoding: DumpEncoding = try arguments.choice("encoding", of: name) ?? .auto
     let target = try StoreTarget.find(
       StoreTarget.operand(of: arguments, name, usage: usage), arguments)
-    Cancellation.watch()
+    Cancellation.watch(undoes: false)
     let store = try target.reading(for: name)
     var export = Export(store)
     if arguments.has("native") {

@@ -23,17 +23,18 @@ enum ImportCommand {
 
   static let more = """
 
-    FILE, or standard input, is what export or getfattr --dump has written; its paths
-    are those from SOURCE's root. Attributes that it does not name stay. All of it is
-    done or nothing. SOURCE must not be mounted: over a mount use setfattr --restore.
+    FILE, or standard input, is what export or getfattr --dump has written; its
+    paths are those from SOURCE's root. Attributes that it does not name stay. All
+    of it is done or nothing. SOURCE must not be mounted: over a mount use setfattr
+    --restore.
 
     examples:
       sidecarfs import /srv/data attributes
       (cd /old && getfattr -R -h -d -m - .) | sidecarfs import /srv/data
       sidecarfs import --native /srv/data
 
-    exit status: 0 all was taken, 4 something was not (it is told what), 8 the command
-    failed, 16 usage, 32 cancelled
+    exit status: 0 all was taken, 4 something was not (it is told what), 8 the
+    command failed, 16 usage, 32 cancelled
 
     """
 
@@ -123,11 +124,17 @@ private struct Import {
     let bar = ProgressBar("importing", of: size > 0 ? Int(clamping: size) : nil)
     var reader = DumpReader()
     while true {
-      let bytes: [UInt8]
-      do throws(Errno) { bytes = try file.readSome(count: 1 << 16) } catch {
+      var bytes: [UInt8]?
+      do throws(Errno) {
+        // Who writes may have to be waited for; meanwhile a signal may come.
+        if try file.waitUntilReadable(milliseconds: 200) {
+          bytes = try file.readSome(count: 1 << 16)
+        }
+      } catch {
         throw CommandFailure(.system, "reading \(what) failed: \(error)", remedy: "try again")
       }
-      try bar.advance(by: bytes.count)
+      try bar.advance(by: bytes?.count ?? 0)
+      guard let bytes else { continue }
       let records: [DumpRecord]
       do throws(DumpError) {
         records = bytes.isEmpty ? try reader.finish() : try reader.take(bytes)

@@ -21,8 +21,8 @@ enum RebindCommand {
     somewhere in SOURCE. SOURCE must not be mounted, except with --dry-run.
 
     examples:
-      cp -a /srv/data /mnt/new/data && sidecarfs rebind /mnt/new/data
-      tar -xf backup.tar -C /srv/data && sidecarfs rebind /srv/data
+      cp -a /srv/data /mnt/new/data
+      sidecarfs rebind /mnt/new/data
 
 
     """ + ToolStatus.help

@@ -39,20 +39,85 @@ public struct StoreSalvage: Hashable, Sendable {
     let lock = try StoreLock.take(in: directory, at: place, for: purpose)
     defer { withExtendedLifetime(lock) {} }
     guard let damage = try damage(of: opening, status, in: directory) else { return nil }
-    var salvage = StoreSalvage(damage: damage, kept: try moveAside(directory, at: place))
-    try opening.makeFile(in: directory)
-    let fresh = try opening.openDatabase(in: directory)
+    var salvage = StoreSalvage(
+      damage: damage, kept: "\(StoreOpening.fileName).damaged-\(Timestamp.now.seconds)")
+    // Made beside, so that whoever comes after a crash finds the damaged store or the saved one.
+    let workshop = try workshop(in: directory, at: place)
+    try salvage.fill(workshop, from: opening.path)
+    try salvage.exchange(directory, workshop, at: place)
+    return salvage
+  }
+
+  /// An empty directory in the store's.
+  private static func workshop(
+    in directory: borrowing FileDescriptor, at place: FileName
+  ) throws(StoreError) -> FileDescriptor {
+    do throws(Errno) {
+      do throws(Errno) { try directory.makeDirectory(workshopName, mode: 0o700) } catch {
+        if error != .exists { throw error }
+      }
+      let workshop = try directory.open(workshopName, [.path, .directory, .noFollow])
+      for suffix in ["", "-wal", "-shm"] {
+        do throws(Errno) { try workshop.unlink(FileName(StoreOpening.fileName + suffix)) } catch {
+          if error != .noEntry { throw error }
+        }
+      }
+      return workshop
+    } catch {
+      throw StoreError(error == .readOnly ? .readOnly : .failed(error), at: place)
+    }
+  }
+
+  private static let workshopName = FileName("salvage")
+
+  /// Puts a new store into a directory, with what can be read of a damaged one.
+  private mutating func fill(
+    _ workshop: borrowing FileDescriptor, from damaged: FileName
+  ) throws(StoreError) {
+    let opening = StoreOpening(
+      place: Self.workshopName, directory: workshop.procPath, schema: .current)
+    try opening.makeFile(in: workshop)
+    let fresh = try opening.openDatabase(in: workshop)
     do throws(SQLiteError) {
       try fresh.execute("BEGIN IMMEDIATE")
-      try salvage.copy(from: opening.path(of: salvage.kept), to: fresh)
-      try fresh.execute("COMMIT")
+      try copy(from: damaged, to: fresh)
       try fresh.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('clean', 1)")
+      try fresh.execute("COMMIT")
       fresh.keepLogOnClose(false)
       try fresh.checkpoint()
     } catch {
-      throw StoreError(.failed(error.errno), at: place)
+      throw StoreError(.failed(error.errno), at: opening.place)
     }
-    return salvage
+  }
+
+  /// The saved store takes the damaged one's place, which gets another name.
+  private func exchange(
+    _ directory: borrowing FileDescriptor, _ workshop: borrowing FileDescriptor,
+    at place: FileName
+  ) throws(StoreError) {
+    let name = FileName(StoreOpening.fileName)
+    let log = FileName(StoreOpening.fileName + "-wal")
+    do throws(Errno) {
+      // SQLite would put an old log into the new database.
+      do throws(Errno) {
+        try directory.rename(log, to: directory, FileName("\(kept)-wal"), .noReplace)
+      } catch {
+        if error != .noEntry { throw error }
+      }
+      try? directory.unlink(FileName(StoreOpening.fileName + "-shm"))
+      do throws(Errno) {
+        try workshop.rename(name, to: directory, name, .exchange)
+        try workshop.rename(name, to: directory, FileName(kept), .noReplace)
+      } catch .invalidArgument {
+        // This file system cannot swap names.
+        try directory.rename(name, to: directory, FileName(kept), .noReplace)
+        try workshop.rename(name, to: directory, name, .noReplace)
+      }
+      try directory.reopen([.readOnly, .directory]).sync()
+      try directory.removeDirectory(Self.workshopName)
+    } catch {
+      throw StoreError(error == .readOnly ? .readOnly : .failed(error), at: place)
+    }
   }
 
   /// What is wrong; a header that is not SQLite's is damage too, as it is our name that it has.
@@ -73,27 +138,6 @@ public struct StoreSalvage: Hashable, Sendable {
       default: throw error
       }
     }
-  }
-
-  /// Under a name that nothing has; the log goes with the database that it belongs to.
-  private static func moveAside(
-    _ directory: borrowing FileDescriptor, at place: FileName
-  ) throws(StoreError) -> String {
-    let name = "\(StoreOpening.fileName).damaged-\(Timestamp.now.seconds)"
-    do throws(Errno) {
-      for suffix in ["-wal", ""] {
-        let from = FileName(StoreOpening.fileName + suffix)
-        do throws(Errno) {
-          try directory.rename(from, to: directory, FileName(name + suffix), .noReplace)
-        } catch {
-          if error != .noEntry || suffix.isEmpty { throw error }
-        }
-      }
-      try? directory.unlink(FileName(StoreOpening.fileName + "-shm"))
-    } catch {
-      throw StoreError(error == .readOnly ? .readOnly : .failed(error), at: place)
-    }
-    return name
   }
 
   private mutating func copy(from path: FileName, to fresh: Database) throws(SQLiteError) {

@@ -62,18 +62,19 @@ import Testing
   ]
 
   /// The commands that end with the numbers of fsck(8).
-  static let toolMistakes = ["check", "prune", "rebind", "export", "import"].flatMap { name in
-    [
-      Mistake([name], 16, "usage:"), Mistake([name, "--bogus", "one"], 16, "--bogus", "--help"),
-      Mistake([name, "one", "two", "three"], 16, "usage:"),
-      Mistake([name, "--identity", "name", "one"], 16, "name", "handle", "inode"),
-      Mistake([name, "/nowhere/at/all"], 8, "/nowhere/at/all"),
+  static let toolMistakes =
+    ["check", "prune", "rebind", "export", "import"].flatMap { name in
+      [
+        Mistake([name], 16, "usage:"), Mistake([name, "--bogus", "one"], 16, "--bogus", "--help"),
+        Mistake([name, "one", "two", "three"], 16, "usage:"),
+        Mistake([name, "--identity", "name", "one"], 16, "name", "handle", "inode"),
+        Mistake([name, "/nowhere/at/all"], 8, "/nowhere/at/all"),
+      ]
+    } + [
+      Mistake(["prune", "--older-than", "many", "one"], 16, "many"),
+      Mistake(["export", "--format", "xml", "one"], 16, "xml", "getfattr", "json"),
+      Mistake(["import", "--native", "one", "two"], 16, "usage:"),
     ]
-  } + [
-    Mistake(["prune", "--older-than", "many", "one"], 16, "many"),
-    Mistake(["export", "--format", "xml", "one"], 16, "xml", "getfattr", "json"),
-    Mistake(["import", "--native", "one", "two"], 16, "usage:"),
-  ]
 
   @Test(arguments: mistakes + toolMistakes) func isToldInOneLine(_ mistake: Mistake) {
     let spoken = Spoken(mistake.words)

@@ -162,6 +162,33 @@ import Testing
     #expect(before.output == after.output)
   }
 
+  @Test func aSignalUndoesAnImport() throws {
+    let pair = try Pair()
+    try pair.mount.unmount()
+    let before = try Tool.run(["export", pair.source.path], ends: 0)
+    let dump = pair.scratch.path("fifo")
+    try call(mkfifo(dump, 0o600))
+    let writing = try call(open(dump, O_RDWR | O_CLOEXEC))
+    defer { close(writing) }
+    let null = try call(open("/dev/null", O_RDWR | O_CLOEXEC))
+    defer { close(null) }
+    let text = Array("# file: a\nuser.x=\"1\"\n\n".utf8)
+    try call(write(writing, text, text.count))
+    let child = try Child(
+      [try daemonBinary(), "import", pair.source.path, dump], files: [null, null, null])
+    // It has read what there is.
+    try waiting(for: "the import to begin") {
+      var count: Int32 = 0
+      return ioctl(writing, UInt(FIONREAD), &count) == 0 && count == 0 ? () : nil
+    }
+    let held = try Tool.run(["check", "--repair", pair.source.path], ends: 8)
+    #expect(held.errorText.contains("sidecarfs import"))
+    child.signal(SIGTERM)
+    #expect(try child.wait(within: .seconds(20)) == 32)
+    let after = try Tool.run(["export", pair.source.path], ends: 0)
+    #expect(after.output == before.output)
+  }
+
   @Test func whatDoesNotFitIsTold() throws {
     let pair = try Pair()
     try pair.mount.unmount()
