@@ -1,4 +1,5 @@
 import CLinux
+import Glibc
 
 /// What the kernel calls a file handle: a name for an object that is its own, whatever names it has
 /// in directories (name_to_handle_at(2)). Most hold the inode number and a generation.
@@ -28,5 +29,22 @@ extension FileDescriptor {
     let count = min(Int(buffer.handle_bytes), 128)
     let bytes = withUnsafeBytes(of: &buffer.bytes) { Array($0.prefix(count)) }
     return FileHandle(type: buffer.handle_type, bytes: bytes)
+  }
+
+  /// Opens an object by its handle; `mount` is an open directory of the same file system.
+  ///
+  /// Always with `O_CLOEXEC`. `ESTALE` when the object is gone, `EPERM` for who has no
+  /// CAP_DAC_READ_SEARCH. The corresponding system call is `open_by_handle_at`.
+  public static func open(
+    _ handle: FileHandle, on mount: borrowing FileDescriptor, _ flags: OpenFlags
+  ) throws(Errno) -> FileDescriptor {
+    guard handle.bytes.count <= 128 else { throw .invalidArgument }
+    var buffer = clinux_file_handle()
+    buffer.handle_bytes = UInt32(handle.bytes.count)
+    buffer.handle_type = handle.type
+    withUnsafeMutableBytes(of: &buffer.bytes) { $0.copyBytes(from: handle.bytes) }
+    let raw = mount.raw
+    return FileDescriptor(
+      owning: try call { clinux_open_by_handle(raw, &buffer, flags.rawValue | O_CLOEXEC) })
   }
 }

@@ -76,6 +76,6 @@ extension Overlay {
 
   /// Whether one of the root's links is the hidden directory's "..".
   private var hasHiddenDirectory: Bool {
-    (try? rootInode.file.status(of: HiddenStore.reservedName))?.type == .directory
+    (try? rootInode.held().file.status(of: HiddenStore.reservedName))?.type == .directory
   }
 }

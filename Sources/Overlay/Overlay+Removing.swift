@@ -10,7 +10,7 @@ extension Overlay {
     let parent = try inode(parent)
     if isReserved(name, in: parent) { throw .noEntry }
     let victim = try peek(name, in: parent)
-    try parent.file.unlink(name)
+    try parent.held().file.unlink(name)
     lostName(name, in: parent, victim)
   }
 
@@ -19,7 +19,7 @@ extension Overlay {
     let parent = try inode(parent)
     if isReserved(name, in: parent) { throw .noEntry }
     let victim = try peek(name, in: parent)
-    try parent.file.removeDirectory(name)
+    try parent.held().file.removeDirectory(name)
     lostName(name, in: parent, victim)
   }
 
@@ -34,7 +34,8 @@ extension Overlay {
     try refuseReserved(newName, in: newParent)
     let moved = try peek(name, in: parent)
     let victim = try peekIfPresent(newName, in: newParent)
-    try parent.file.rename(name, to: newParent.file, newName, flags)
+    let newDirectory = try newParent.held()
+    try parent.held().file.rename(name, to: newDirectory.file, newName, flags)
 
     // Two names of one object: rename(2) does nothing.
     if let victim, victim.id == moved.id { return }
