@@ -1,4 +1,5 @@
 import CLinux
+import Glibc
 
 /// What the kernel calls a file handle: a name for an object that is its own, whatever names it has
 /// in directories (name_to_handle_at(2)). Most hold the inode number and a generation.
@@ -29,9 +30,7 @@ extension FileDescriptor {
     let bytes = withUnsafeBytes(of: &buffer.bytes) { Array($0.prefix(count)) }
     return FileHandle(type: buffer.handle_type, bytes: bytes)
   }
-}
 
-extension FileDescriptor {
   /// Opens the object of a handle, on the file system that this descriptor, an open file or
   /// directory of it, belongs to.
   ///

@@ -102,6 +102,15 @@ public enum Processes {
     return UInt64(limit.rlim_cur)
   }
 
+  /// How many descriptors this process may have open.
+  ///
+  /// The corresponding system call is `getrlimit` with `RLIMIT_NOFILE`.
+  public static var openFileLimit: UInt64 {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 0 }
+    return UInt64(limit.rlim_cur)
+  }
+
   /// A pipe: what is written to the second end is read from the first. The system call is `pipe2`.
   public static func pipe() throws(Errno) -> Pipe {
     var ends: [Int32] = [-1, -1]

@@ -3,29 +3,12 @@ public import SidecarStore
 
 extension Volume {
   /// What the store calls an object of this file system; `EOPNOTSUPP` where it could not be known
-  /// again.
+  /// again by itself.
   func objectKey(
-    of object: borrowing FileDescriptor, inode: UInt64
+    of object: borrowing FileDescriptor, _ status: FileStatus
   ) throws(Errno) -> ObjectKey {
-    guard let key else { throw .notSupported }
-    return ObjectKey(volume: key, bytes: try identity(of: object, inode: inode, key.kind))
-  }
-
-  private func identity(
-    of object: borrowing FileDescriptor, inode: UInt64, _ kind: IdentityKind
-  ) throws(Errno) -> [UInt8] {
-    switch kind {
-    case .handle:
-      let handle = try object.handle()
-      return bytes(of: UInt64(UInt32(bitPattern: handle.type))) + handle.bytes
-    case .inode:
-      let number = bytes(of: inode)
-      guard FileSystemKind.keepsBirthTimes(type), let born = try object.status().born else {
-        return number
-      }
-      return number + bytes(of: UInt64(bitPattern: born.seconds))
-        + bytes(of: UInt64(bitPattern: born.nanoseconds))
-    }
+    guard let key, key.kind != .path else { throw .notSupported }
+    return ObjectKey(volume: key, bytes: try identity(of: object, status))
   }
 }
 
@@ -42,7 +25,9 @@ public final class Identities: Sendable {
     let status = try source.directory.status()
     volume = source.volume
     volumes = VolumeTable(
-      source: Volume(device: status.device, type: source.type, key: source.volume, index: 0),
+      source: Volume(
+        device: status.device, type: source.type, key: source.volume, index: 0,
+        pool: DescriptorPool(limit: 0)),
       choice: choice)
     directory = try? source.directory.reopen([.readOnly, .directory])
   }
@@ -77,13 +62,11 @@ public final class Identities: Sendable {
   public func key(
     of object: borrowing FileDescriptor, _ status: FileStatus
   ) throws(Errno) -> ObjectKey {
-    try volumes.volume(of: object, status).objectKey(of: object, inode: status.inode)
+    try volumes.volume(of: object, status).objectKey(of: object, status)
   }
 
   /// The file handle in a key; nil for a key of another kind.
   public static func handle(in key: ObjectKey) -> FileHandle? {
-    guard key.volume.kind == .handle, key.bytes.count > 8 else { return nil }
-    let type = key.bytes[..<4].reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-    return FileHandle(type: Int32(bitPattern: type), bytes: Array(key.bytes[8...]))
+    key.volume.kind == .handle ? FileHandle(identity: key.bytes) : nil
   }
 }

@@ -16,49 +16,85 @@ struct FileID: Hashable, Sendable {
   }
 }
 
-/// One object of the source, held by a descriptor and never by a path: whatever becomes of its
-/// names, this is it.
-final class Inode: Node, @unchecked Sendable {
+/// Under what an inode is found when a name leads to it.
+enum NodeKey: Hashable, Sendable {
+  /// By number, on file systems where that means one object as long as it lives.
+  case number(FileID)
+  /// Never: the number means another object by now, and the kernel has not forgotten this one.
+  case nameless(UInt64)
+}
+
+/// One object of the source, known by a descriptor or by what it takes to open it again, and never
+/// by a path: whatever becomes of its names, this is it.
+final class Inode: Node, KeyedNode, @unchecked Sendable {
+  /// Guarded by the table.
+  var tableKey: NodeKey
+  /// No other inode of this process has it.
+  let serial: UInt64
   let id: FileID
   let type: FileType
   let volume: Volume
-  /// Opened with `O_PATH`.
-  let file: FileDescriptor
   let state: Lock<InodeState>
-  let locks = InodeLocks()
   /// When last looked at, it had the set-group-ID bit without group execution.
   let hasLooseSetGroup: Atomic<Bool>
+  /// The kernel knows it, so a descriptor may stay for its next request.
+  let isKnown = Atomic<Bool>(false)
+  /// Since the clock's hand came by.
+  let wasUsed = Atomic<Bool>(true)
+  /// Where it is in the pool of descriptors; guarded by the pool's lock.
+  var poolIndex: Int?
 
-  init(_ file: consuming FileDescriptor, _ status: FileStatus, _ volume: Volume) {
+  init(_ file: HeldFile, _ status: FileStatus, _ volume: Volume) {
     id = FileID(status)
+    tableKey = .number(id)
+    serial = Self.serials.wrappingAdd(1, ordering: .relaxed).newValue
     type = status.type
     self.volume = volume
-    self.file = file
     hasLooseSetGroup = Atomic(status.hasLooseSetGroup)
-    state = Lock(InodeState())
+    state = Lock(InodeState(held: file))
   }
+
+  private static let serials = Atomic<UInt64>(0)
 
   /// What the store calls this object; `EOPNOTSUPP` where it could not be known again.
   func key() throws(Errno) -> ObjectKey {
-    if let key = state.withLock({ $0.key }) { return key }
-    let key = try volume.objectKey(of: file, inode: id.inode)
-    state.withLock { $0.key = key }
-    return key
+    guard let volume = volume.key else { throw .notSupported }
+    return ObjectKey(volume: volume, bytes: try identity())
   }
+
+  /// The POSIX locks of callers; made when the first is asked for.
+  var locks: InodeLocks {
+    state.withLock { state in
+      if let locks = state.locks { return locks }
+      let locks = InodeLocks()
+      state.locks = locks
+      return locks
+    }
+  }
+
+  /// The locks, if there ever were any.
+  var locksIfAny: InodeLocks? { state.withLock { $0.locks } }
 
   /// A name that leads here now.
   func saw(_ name: FileName, in parent: Inode) {
     state.withLock { $0.entry = (parent, name) }
   }
 
-  /// A name that leads here no longer.
-  func lost(_ name: FileName, in parent: Inode) {
-    state.withLock { state in
-      guard let entry = state.entry, entry.parent.id == parent.id, entry.name == name else {
-        return
+  /// A name that leads here no longer; `isLast` if it was the last one. Until another name is seen,
+  /// the object may be lost if it is not held, so it is held by `held` unless it is already.
+  func lost(_ name: FileName, in parent: Inode, isLast: Bool, _ held: HeldFile) {
+    let isNew = state.withLock { state in
+      if isLast { state.isOrphan = true }
+      if let entry = state.entry, entry.parent === parent || entry.parent.id == parent.id,
+        entry.name == name
+      {
+        state.entry = nil
       }
-      state.entry = nil
+      if state.held != nil { return false }
+      state.held = held
+      return true
     }
+    if isNew { volume.pool.add(self) }
   }
 
   /// The way here from the source's root, as far as it is known; empty for an orphan.
@@ -100,8 +136,14 @@ struct Lineage {
 struct InodeState {
   /// What the store keeps of it, once asked.
   var record: InodeRecord?
-  /// Its key, once asked for.
-  var key: ObjectKey?
+  /// What tells it from any other object of its file system, once asked for.
+  var identity: [UInt8]?
+  /// The object, unless it was let go.
+  var held: HeldFile?
+  /// An open file of it, from which it can be held again even when it has no name.
+  weak var opened: OpenFile?
+  /// Only with an inode that has seen a lock.
+  var locks: InodeLocks?
   /// One name by which it was last seen.
   var entry: (parent: Inode, name: FileName)?
   /// Its last name is gone, or it never had one.

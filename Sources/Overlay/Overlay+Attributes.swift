@@ -74,7 +74,7 @@ extension Overlay {
   /// The status before a change. chattr +i and +a on the source forbid changes here too (`EPERM`);
   /// the kernel, seeing only our inode, cannot know.
   private func changeableStatus(of inode: Inode) throws(Errno) -> FileStatus {
-    let status = try inode.file.status()
+    let status = try inode.held().file.status()
     if status.isFrozen { throw .notPermitted }
     return status
   }

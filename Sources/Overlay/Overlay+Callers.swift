@@ -48,8 +48,9 @@ extension Overlay {
     _ request: Request, opening inode: Inode, _ body: () throws(Errno) -> Result
   ) throws(Errno) -> Result {
     guard options.actsAsCaller, request.uid != 0 || request.gid != 0 else { return try body() }
+    let held = try inode.held()
     let groupsMatter =
-      FileSystemKind.isRemote(inode.volume.type) || inode.file.hasAccessControlList
+      FileSystemKind.isRemote(inode.volume.type) || held.file.hasAccessControlList
     return try asCaller(request, groupsMatter: groupsMatter, body)
   }
 

@@ -7,8 +7,11 @@ extension Overlay {
   /// Opens a directory of the source, as the caller.
   public func opendir(_ node: Node, _ request: Request) throws(Errno) -> Opened {
     let inode = try inode(node)
-    let file = try asCaller(request, opening: inode) { () throws(Errno) in
-      try inode.file.reopen([.readOnly, .directory])
+    let held = try inode.held()
+    let file = try descriptors.makingRoom { () throws(Errno) in
+      try asCaller(request, opening: inode) { () throws(Errno) in
+        try held.file.reopen([.readOnly, .directory])
+      }
     }
     return Opened(handle: OpenDirectory(file), keepsCache: options.cache.keepsPages)
   }

@@ -10,26 +10,32 @@ extension Overlay {
   ) throws(Errno) -> Opened {
     let inode = try inode(node)
     let wanted = sourceFlags(flags)
+    let held = try inode.held()
     do throws(Errno) {
-      let file = try asCaller(request, opening: inode) { () throws(Errno) in
-        try inode.file.reopen(wanted)
+      let file = try descriptors.makingRoom { () throws(Errno) in
+        try asCaller(request, opening: inode) { () throws(Errno) in
+          try held.file.reopen(wanted)
+        }
       }
-      return opened(file, flags)
+      return opened(file, inode, flags)
     } catch {
       // A program may be executed by who may not read it.
       guard error == .accessDenied, flags.contains(.execution) else { throw error }
       try asCaller(request, opening: inode) { () throws(Errno) in
-        try inode.file.checkAccess(1)
+        try held.file.checkAccess(1)
       }
-      return opened(try inode.file.reopen(wanted), flags)
+      let file = try descriptors.makingRoom { () throws(Errno) in try held.file.reopen(wanted) }
+      return opened(file, inode, flags)
     }
   }
 
   /// An open file of the source as an answer.
-  func opened(_ file: consuming FileDescriptor, _ flags: FileDescriptor.OpenFlags) -> Opened {
-    Opened(
-      handle: OpenFile(file, appends: flags.contains(.append)),
-      keepsCache: options.cache.keepsPages)
+  func opened(
+    _ file: consuming FileDescriptor, _ inode: Inode, _ flags: FileDescriptor.OpenFlags
+  ) -> Opened {
+    let handle = OpenFile(file, appends: flags.contains(.append))
+    inode.state.withLock { $0.opened = handle }
+    return Opened(handle: handle, keepsCache: options.cache.keepsPages)
   }
 
   /// How a file of the source is opened for a caller's flags.
@@ -63,13 +69,15 @@ extension Overlay {
   public func flush(
     _ handle: Handle, _ node: Node, lockOwner: UInt64, _ request: Request
   ) throws(Errno) {
-    try inode(node).locks.release(owner: lockOwner)
-    try openFile(handle).file.duplicate().close()
+    try inode(node).locksIfAny?.release(owner: lockOwner)
+    let open = try openFile(handle)
+    let copy = try descriptors.makingRoom { () throws(Errno) in try open.file.duplicate() }
+    try copy.close()
   }
 
   /// The descriptor closes with the handle.
   public func release(_ handle: Handle, _ node: Node) {
-    (node as? Inode)?.locks.release(handle: handle)
+    (node as? Inode)?.locksIfAny?.release(handle: handle)
   }
 
   /// Data is on the disk after this, and so are the attributes that were set before it.

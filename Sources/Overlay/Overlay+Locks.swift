@@ -8,7 +8,10 @@ extension Overlay {
     _ handle: Handle, _ node: Node, owner: UInt64, _ lock: RangeLock, _ request: Request
   ) throws(Errno) -> RangeLock {
     let inode = try inode(node)
-    return try inode.locks.conflict(with: lock, owner: owner, on: inode.file)
+    let held = try inode.held()
+    return try descriptors.makingRoom { () throws(Errno) in
+      try inode.locks.conflict(with: lock, owner: owner, on: held.file)
+    }
   }
 
   /// Takes or drops a POSIX lock.
@@ -17,8 +20,11 @@ extension Overlay {
     _ request: Request
   ) throws(Errno) {
     let inode = try inode(node)
+    let held = try inode.held()
     try repeated(waits: waits, inode, request) { () throws(Errno) in
-      try inode.locks.set(lock, owner: owner, through: handle, on: inode.file)
+      try descriptors.makingRoom { () throws(Errno) in
+        try inode.locks.set(lock, owner: owner, through: handle, on: held.file)
+      }
     }
   }
 
@@ -32,7 +38,7 @@ extension Overlay {
     try repeated(waits: operation & nonBlocking == 0, inode, request) { () throws(Errno) in
       try open.file.lockWhole(operation | nonBlocking)
     }
-    inode.locks.announceDrop()
+    inode.locksIfAny?.announceDrop()
   }
 
   /// Tries until the lock is free or the caller is interrupted. Not by a system call that waits: it

@@ -4,7 +4,7 @@ import SidecarStore
 
 /// From names to inodes, and what becomes of an inode that the kernel forgets.
 extension Overlay {
-  /// Looks a name up; the inode is held by descriptor from then on until it is forgotten.
+  /// Looks a name up; the inode stands for the object from then on until it is forgotten.
   public func lookup(
     _ name: FileName, in parent: Node, _ request: Request
   ) throws(Errno) -> NodeEntry {
@@ -16,51 +16,87 @@ extension Overlay {
   /// The object is no longer named by the kernel; an orphan ends here.
   public func forget(_ node: Node, lookups: UInt64) {
     guard let inode = node as? Inode else { return }
-    if nodes.release(inode.id, inode, lookups: lookups) { dropIfOrphan(inode) }
+    guard nodes.release(inode, lookups: lookups) else { return }
+    dropIfOrphan(inode)
+    inode.leave()
+  }
+
+  /// What a directory has under a name, held.
+  func open(_ name: FileName, in directory: HeldFile) throws(Errno) -> HeldFile {
+    HeldFile(
+      try descriptors.makingRoom { () throws(Errno) in
+        try directory.file.open(name, [.path, .noFollow])
+      })
   }
 
   /// The inode under a name, known to the kernel with one lookup more.
   func entry(_ name: FileName, in parent: Inode) throws(Errno) -> NodeEntry {
-    try entry(of: parent.file.open(name, [.path, .noFollow]), name, in: parent)
-  }
-
-  /// The inode that a descriptor holds, known to the kernel with one lookup more.
-  ///
-  /// Without a name for a nameless file.
-  func entry(
-    of file: consuming FileDescriptor, _ name: FileName?, in parent: Inode
-  ) throws(Errno) -> NodeEntry {
+    let file = try open(name, in: parent.held())
     try refuseOurselves(file)
-    let status = try file.status()
-    let id = FileID(status)
-    if let hiddenID = hidden.id, id == hiddenID { throw .noEntry }
-    let inode: Inode
-    if let known = nodes.retain(id) {
-      inode = known
-    } else {
-      let volume = try volumes.volume(of: file, status)
-      inode = nodes.retain(id, orInsert: Inode(file, status, volume))
-    }
-    if let name, inode !== rootInode { inode.saw(name, in: parent) }
+    let status = try file.file.status()
+    if let hiddenID = hidden.id, FileID(status) == hiddenID { throw .noEntry }
+    let inode = try retained(file, status)
+    if inode !== rootInode { inode.saw(name, in: parent) }
     return NodeEntry(
       node: inode, status: shown(status, of: inode), timeouts: options.cache.timeouts)
   }
 
-  /// The inode under a name, whether the kernel knows it or not; its lookups stay as they are.
+  /// The inode of what was opened, with one lookup more.
+  private func retained(_ file: HeldFile, _ status: FileStatus) throws(Errno) -> Inode {
+    if let known = nodes.retain(.number(FileID(status))),
+      let inode = try confirmed(known, file, status)
+    {
+      return inode
+    }
+    return try retained(Inode(file, status, volumes.volume(of: file.file, status)), status)
+  }
+
+  /// The inode, or another of the same object that the kernel knows, with one lookup more.
+  func retained(_ made: Inode, _ status: FileStatus) throws(Errno) -> Inode {
+    let file = try made.held()
+    while true {
+      let inode = nodes.retain(orInsert: made)
+      if inode === made {
+        made.enter()
+        return made
+      }
+      if let inode = try confirmed(inode, file, status) { return inode }
+    }
+  }
+
+  /// An inode that was found by number and retained, if it is that of the open file. If not, its
+  /// object is gone and the number is another's: the kernel will forget it some time.
+  private func confirmed(
+    _ inode: Inode, _ file: HeldFile, _ status: FileStatus
+  ) throws(Errno) -> Inode? {
+    do throws(Errno) {
+      if try inode.isSame(as: file, status) { return inode }
+    } catch {
+      forget(inode, lookups: 1)
+      throw error
+    }
+    _ = nodes.rekey(inode, to: .nameless(inode.serial))
+    forget(inode, lookups: 1)
+    return nil
+  }
+
+  /// The inode under a name, whether the kernel knows it or not; its lookups stay as they are. It
+  /// holds its object.
   func peek(_ name: FileName, in parent: Inode) throws(Errno) -> Inode {
-    let file = try parent.file.open(name, [.path, .noFollow])
+    let file = try open(name, in: parent.held())
     try refuseOurselves(file)
-    let status = try file.status()
-    if let known = nodes.find(FileID(status)) { return known }
-    let volume = try volumes.volume(of: file, status)
-    return Inode(file, status, volume)
+    let status = try file.file.status()
+    if let known = nodes.find(.number(FileID(status))), try known.isSame(as: file, status) {
+      return known
+    }
+    return Inode(file, status, try volumes.volume(of: file.file, status))
   }
 
   /// `ELOOP` for what our own mount shows: each question about it would be one to ourselves, asked
   /// by a thread that is to answer questions, and there is no end to a mount that shows itself.
-  private func refuseOurselves(_ file: borrowing FileDescriptor) throws(Errno) {
+  private func refuseOurselves(_ file: HeldFile) throws(Errno) {
     guard let device = shownAs.withLock({ $0 }) else { return }
-    if try file.rememberedDevice() == device { throw .loop }
+    if try file.file.rememberedDevice() == device { throw .loop }
   }
 
   /// Whether a name is the store's, so that nobody may make or find it.
@@ -76,20 +112,27 @@ extension Overlay {
   /// A name of an object is gone. When it was the last, the object is an orphan: dead as soon as
   /// nobody has it open, and its record with it.
   func lostName(_ name: FileName, in parent: Inode, _ removed: Inode) {
-    // Since it was peeked at, the kernel may have come to know it.
-    let inode = nodes.find(removed.id) ?? removed
-    inode.lost(name, in: parent)
     do throws(Errno) {
-      let isLast = try inode.file.status().links == 0
-      if isLast { inode.state.withLock { $0.isOrphan = true } }
+      let held = try removed.held()
+      let inode = try current(removed, held)
+      let isLast = try held.file.status().links == 0
+      inode.lost(name, in: parent, isLast: isLast, held)
       guard inode.volume.key != nil, let isStored = try? isStored(inode), isStored else { return }
       let lost = Entry(parent: try parent.key(), name: name.bytes)
       try store.unlink(try inode.key(), lost, isLast: isLast)
-      if isLast, nodes.find(inode.id) == nil { dropIfOrphan(inode) }
+      if isLast, !nodes.contains(inode) { dropIfOrphan(inode) }
     } catch {
       // The name is gone, whatever the store says: the record waits for a check.
       options.report("the store did not take note of a removal: \(error)")
     }
+  }
+
+  /// Since it was peeked at, the kernel may have come to know an object.
+  private func current(_ peeked: Inode, _ held: HeldFile) throws(Errno) -> Inode {
+    guard let known = nodes.find(.number(peeked.id)), known !== peeked,
+      try known.isSame(as: held, held.file.status())
+    else { return peeked }
+    return known
   }
 
   /// Directories were made known to the store on the way to an object. One that was removed
@@ -97,8 +140,10 @@ extension Overlay {
   func dropDead(_ ancestors: [Inode]) {
     for inode in ancestors {
       do throws(Errno) {
-        guard try inode.file.status().links == 0, nodes.find(inode.id) == nil else { continue }
+        guard !nodes.contains(inode), try inode.held().file.status().links == 0 else { continue }
         try store.discard(try inode.key())
+      } catch .stale {
+        // Removed or moved underneath; which of the two, only a check of the store can tell.
       } catch {
         options.report("the store did not take note of a removal: \(error)")
       }
@@ -110,7 +155,7 @@ extension Overlay {
     guard inode.state.withLock({ $0.isOrphan }), inode.volume.key != nil else { return }
     do throws(Errno) {
       guard try isStored(inode) else { return }
-      if try inode.file.status().links == 0 {
+      if try inode.held().file.status().links == 0 {
         try store.discard(try inode.key())
       } else {
         // Underneath, it was given a name.

@@ -10,8 +10,9 @@ extension Overlay {
   ) throws(Errno) -> NodeEntry {
     let parent = try inode(parent)
     try refuseReserved(name, in: parent)
+    let directory = try parent.held()
     try making(request) { () throws(Errno) in
-      try parent.file.makeNode(name, mode: mode, device: device)
+      try directory.file.makeNode(name, mode: mode, device: device)
     }
     return try newEntry(name, in: parent)
   }
@@ -22,7 +23,8 @@ extension Overlay {
   ) throws(Errno) -> NodeEntry {
     let parent = try inode(parent)
     try refuseReserved(name, in: parent)
-    try making(request) { () throws(Errno) in try parent.file.makeDirectory(name, mode: mode) }
+    let directory = try parent.held()
+    try making(request) { () throws(Errno) in try directory.file.makeDirectory(name, mode: mode) }
     return try newEntry(name, in: parent, isDirectory: true)
   }
 
@@ -32,8 +34,9 @@ extension Overlay {
   ) throws(Errno) -> NodeEntry {
     let parent = try inode(parent)
     try refuseReserved(name, in: parent)
+    let directory = try parent.held()
     try making(request) { () throws(Errno) in
-      try parent.file.makeSymbolicLink(name, to: target)
+      try directory.file.makeSymbolicLink(name, to: target)
     }
     return try newEntry(name, in: parent)
   }
@@ -47,9 +50,12 @@ extension Overlay {
     let parent = try inode(parent)
     try refuseReserved(name, in: parent)
     let wanted = sourceFlags(flags)
+    let directory = try parent.held()
     do throws(Errno) {
-      let file = try making(request) { () throws(Errno) in
-        try parent.file.open(name, wanted.union([.create, .exclusive]), mode: mode)
+      let file = try descriptors.makingRoom { () throws(Errno) in
+        try making(request) { () throws(Errno) in
+          try directory.file.open(name, wanted.union([.create, .exclusive]), mode: mode)
+        }
       }
       return try newFile(file, name, in: parent, flags)
     } catch {
@@ -72,8 +78,11 @@ extension Overlay {
     let parent = try inode(parent)
     let exclusive = flags.intersection(.exclusive)
     let wanted = sourceFlags(flags).union([.temporary, exclusive])
-    let file = try making(request) { () throws(Errno) in
-      try parent.file.open(FileName("."), wanted, mode: mode)
+    let directory = try parent.held()
+    let file = try descriptors.makingRoom { () throws(Errno) in
+      try making(request) { () throws(Errno) in
+        try directory.file.open(FileName("."), wanted, mode: mode)
+      }
     }
     return try newFile(file, nil, in: parent, flags)
   }
@@ -86,7 +95,9 @@ extension Overlay {
     let target = try inode(node)
     try refuseReserved(newName, in: parent)
     let wasOrphan = target.state.withLock { $0.isOrphan }
-    try parent.file.link(target.file, as: newName)
+    let held = try target.held()
+    let directory = try parent.held()
+    try directory.file.link(held.file, as: newName)
     Rehearsal.pass(.linked)
     target.state.withLock { $0.isOrphan = false }
     do throws(Errno) {
@@ -104,7 +115,7 @@ extension Overlay {
       }
     } catch {
       // An orphan that the store takes for one must not have a name.
-      try? parent.file.unlink(newName)
+      try? directory.file.unlink(newName)
       target.state.withLock { $0.isOrphan = wasOrphan }
       throw error
     }
@@ -114,29 +125,26 @@ extension Overlay {
   private func newEntry(
     _ name: FileName, in parent: Inode, isDirectory: Bool = false
   ) throws(Errno) -> NodeEntry {
+    let directory = try parent.held()
     do throws(Errno) {
-      return try newEntry(of: parent.file.open(name, [.path, .noFollow]), name, in: parent)
+      return try newEntry(of: open(name, in: directory), name, in: parent)
     } catch {
-      try? isDirectory ? parent.file.removeDirectory(name) : parent.file.unlink(name)
+      try? isDirectory ? directory.file.removeDirectory(name) : directory.file.unlink(name)
       throw error
     }
   }
 
   private func newEntry(
-    of file: consuming FileDescriptor, _ name: FileName?, in parent: Inode
+    of file: HeldFile, _ name: FileName?, in parent: Inode
   ) throws(Errno) -> NodeEntry {
-    let status = try file.status()
-    let volume = try volumes.volume(of: file, status)
-    let made = Inode(file, status, volume)
+    let status = try file.file.status()
+    let made = Inode(file, status, try volumes.volume(of: file.file, status))
     Rehearsal.pass(.made)
+    if name == nil { made.state.withLock { $0.isOrphan = true } }
     // Before the kernel hears of it, so that it never sees attributes of another object.
     try startAnew(made)
-    let inode = nodes.retain(made.id, orInsert: made)
-    if let name {
-      inode.saw(name, in: parent)
-    } else {
-      inode.state.withLock { $0.isOrphan = true }
-    }
+    let inode = try retained(made, status)
+    if let name { inode.saw(name, in: parent) }
     return NodeEntry(
       node: inode, status: shown(status, of: inode), timeouts: options.cache.timeouts)
   }
@@ -146,10 +154,12 @@ extension Overlay {
     _ flags: FileDescriptor.OpenFlags
   ) throws(Errno) -> (NodeEntry, Opened) {
     do throws(Errno) {
-      let entry = try newEntry(of: file.reopen(.path), name, in: parent)
-      return (entry, opened(file, flags))
+      let held = HeldFile(
+        try descriptors.makingRoom { () throws(Errno) in try file.reopen(.path) })
+      let entry = try newEntry(of: held, name, in: parent)
+      return (entry, opened(file, try inode(entry.node), flags))
     } catch {
-      if let name { try? parent.file.unlink(name) }
+      if let name { try? parent.held().file.unlink(name) }
       throw error
     }
   }

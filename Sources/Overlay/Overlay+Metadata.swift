@@ -17,12 +17,13 @@ extension Overlay {
     _ node: Node, _ change: StatusChange, _ handle: Handle?, _ request: Request
   ) throws(Errno) -> TimedStatus {
     let inode = try inode(node)
+    let held = try inode.held()
     // The owner first: chown(2) takes the set-id bits away, which the mode may be to set.
     if change.uid != nil || change.gid != nil || change.isEmpty {
       // Without a change, as by chown(-1, -1), it still moves the ctime.
-      try inode.file.setOwner(uid: change.uid, gid: change.gid)
+      try held.file.setOwner(uid: change.uid, gid: change.gid)
     }
-    if let mode = change.mode { try inode.file.setMode(mode) }
+    if let mode = change.mode { try held.file.setMode(mode) }
     // After the mode, which the kernel computes from what it knew.
     if change.size != nil || change.isEmpty { try dropSetGroup(of: inode, request) }
     if let size = change.size {
@@ -30,11 +31,11 @@ extension Overlay {
       if let open = handle as? OpenFile {
         try open.file.truncate(to: size)
       } else {
-        try inode.file.truncateHeld(to: size)
+        try held.file.truncateHeld(to: size)
       }
     }
     if !change.accessed.isKept || !change.modified.isKept {
-      try inode.file.setTimes(accessed: change.accessed, modified: change.modified)
+      try held.file.setTimes(accessed: change.accessed, modified: change.modified)
     }
     return try timedStatus(of: inode)
   }
@@ -43,37 +44,39 @@ extension Overlay {
   /// does so before it asks us; where the group may not execute, it leaves it to FUSE servers.
   func dropSetGroup(of inode: Inode, _ request: Request) throws(Errno) {
     guard inode.hasLooseSetGroup.load(ordering: .relaxed) else { return }
-    let status = try inode.file.status()
+    let held = try inode.held()
+    let status = try held.file.status()
     guard status.hasLooseSetGroup, request.gid != status.gid,
       !request.supplementaryGroups().contains(status.gid),
       try !ProcessPrivileges.has(capability: ProcessPrivileges.setIDKeeping, pid: request.pid)
     else { return }
-    try inode.file.setMode(status.mode & ~FileStatus.setGroupBit)
+    try held.file.setMode(status.mode & ~FileStatus.setGroupBit)
   }
 
   /// Where a symbolic link leads, byte by byte as the source has it.
   public func readlink(_ node: Node, _ request: Request) throws(Errno) -> FileName {
-    try inode(node).file.readLink()
+    try inode(node).held().file.readLink()
   }
 
   /// Space and limits of the file system that the object is on.
   public func statfs(
     _ node: Node, _ request: Request
   ) throws(Errno) -> FileDescriptor.FileSystemStatus {
-    try inode(node).file.fileSystemStatus()
+    try inode(node).held().file.fileSystemStatus()
   }
 
   /// Asks the source, as the caller.
   public func access(_ node: Node, mask: Int32, _ request: Request) throws(Errno) {
     let inode = try inode(node)
+    let held = try inode.held()
     try asCaller(request, opening: inode) { () throws(Errno) in
-      try inode.file.checkAccess(mask)
+      try held.file.checkAccess(mask)
     }
   }
 
   private func timedStatus(of inode: Inode) throws(Errno) -> TimedStatus {
     TimedStatus(
-      status: shown(try inode.file.status(), of: inode),
+      status: shown(try inode.held().file.status(), of: inode),
       timeout: options.cache.timeouts.attributes)
   }
 }

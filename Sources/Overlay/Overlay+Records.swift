@@ -10,8 +10,12 @@ extension Overlay {
     of inode: Inode, _ body: (inout InodeRecord, ObjectKey) throws(Errno) -> Result
   ) throws(Errno) -> Result {
     let key = try inode.key()
+    // Before the lock is taken: to open it again takes the locks of directories above.
+    let held = inode.state.withLock { $0.record == nil } ? try inode.held() : nil
     return try inode.state.withLock { (state) throws(Errno) in
-      if state.record == nil { state.record = try load(key, inode, isOrphan: state.isOrphan) }
+      if state.record == nil, let held {
+        state.record = try load(key, inode.type, held, isOrphan: state.isOrphan)
+      }
       var record = state.record ?? InodeRecord()
       // Let go of the copy in the state, so that a change does not copy the whole set.
       state.record = nil
@@ -21,16 +25,16 @@ extension Overlay {
   }
 
   private func load(
-    _ key: ObjectKey, _ inode: Inode, isOrphan: Bool
+    _ key: ObjectKey, _ type: FileType, _ held: HeldFile, isOrphan: Bool
   ) throws(Errno) -> InodeRecord {
     guard let stored = try store.record(of: key) else { return InodeRecord() }
-    guard stored.type == inode.type else {
+    guard stored.type == type else {
       // The number has come to mean something else: not this object's attributes.
       try store.quarantine(key, because: .otherType)
       return InodeRecord()
     }
     // One of ours was loaded before it lost its name. This one is of a mount that died.
-    if stored.isOrphan, !isOrphan, try inode.file.status().links > 0 {
+    if stored.isOrphan, !isOrphan, try held.file.status().links > 0 {
       guard key.volume.kind == .handle else {
         // The object died, and its number has come to mean another.
         try store.quarantine(key, because: .reusedKey)
@@ -92,6 +96,6 @@ extension Overlay {
 
   /// Whether one of the root's links is the hidden directory's "..".
   private var hasHiddenDirectory: Bool {
-    (try? rootInode.file.status(of: HiddenStore.reservedName))?.type == .directory
+    (try? rootInode.held().file.status(of: HiddenStore.reservedName))?.type == .directory
   }
 }

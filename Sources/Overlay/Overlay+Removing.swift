@@ -10,7 +10,7 @@ extension Overlay {
     let parent = try inode(parent)
     if isReserved(name, in: parent) { throw .noEntry }
     let victim = try peek(name, in: parent)
-    try parent.file.unlink(name)
+    try parent.held().file.unlink(name)
     Rehearsal.pass(.unlinked)
     lostName(name, in: parent, victim)
   }
@@ -20,7 +20,7 @@ extension Overlay {
     let parent = try inode(parent)
     if isReserved(name, in: parent) { throw .noEntry }
     let victim = try peek(name, in: parent)
-    try parent.file.removeDirectory(name)
+    try parent.held().file.removeDirectory(name)
     Rehearsal.pass(.unlinked)
     lostName(name, in: parent, victim)
   }
@@ -36,7 +36,8 @@ extension Overlay {
     try refuseReserved(newName, in: newParent)
     let moved = try peek(name, in: parent)
     let victim = try peekIfPresent(newName, in: newParent)
-    try parent.file.rename(name, to: newParent.file, newName, flags)
+    let newDirectory = try newParent.held()
+    try parent.held().file.rename(name, to: newDirectory.file, newName, flags)
     Rehearsal.pass(.renamed)
 
     // Two names of one object: rename(2) does nothing.

@@ -7,7 +7,7 @@ public import SidecarStore
 /// Locks, in the order in which they may be taken:
 ///
 ///     OpenDirectory.reading -> Inode.state (one at a time) -> the store's own
-///                           -> NodeTable's shard, VolumeTable, InodeNumbers (leaves)
+///                           -> NodeTable's, DescriptorPool, VolumeTable, InodeNumbers (leaves)
 ///
 /// A system call on the source may be made under `OpenDirectory.reading` only, and under an inode's
 /// lock for the record of an orphan that a dead mount has left.
@@ -37,7 +37,8 @@ public final class Overlay: FileSystem {
 
   let rootInode: Inode
   let store: any AttributeStore
-  let nodes = NodeTable<FileID, Inode>()
+  let nodes = NodeTable<Inode>()
+  let descriptors: DescriptorPool
   let volumes: VolumeTable
   let numbers = InodeNumbers()
   let options: Options
@@ -54,15 +55,17 @@ public final class Overlay: FileSystem {
     _ options: Options
   ) throws(Errno) {
     let status = try source.directory.status()
+    descriptors = DescriptorPool(limit: Int(clamping: Processes.openFileLimit / 2))
     let volume = Volume(
-      device: status.device, type: source.type, key: source.volume, index: 0)
-    rootInode = Inode(try source.directory.duplicate(), status, volume)
+      device: status.device, type: source.type, key: source.volume, index: 0, pool: descriptors,
+      mount: Volume.mount(of: source.directory, source.volume))
+    rootInode = Inode(HeldFile(try source.directory.duplicate()), status, volume)
     volumes = VolumeTable(source: volume, choice: options.identity)
     self.store = store
     self.options = options
     hidden = HiddenStore(id: storeDirectory.map { FileID($0) })
     // Bound to another place in the source, it is this inode, too.
-    _ = nodes.retain(rootInode.id, orInsert: rootInode)
+    _ = nodes.retain(orInsert: rootInode)
   }
 
   /// Tells where the mount is, before it is served: if the source leads there, nothing follows.
@@ -80,6 +83,7 @@ public final class Overlay: FileSystem {
   /// everything is on the disk. Call it after the session has ended.
   public func close() throws(Errno) {
     for inode in nodes.drain() { dropIfOrphan(inode) }
+    descriptors.removeAll()
     try store.sync()
   }
 

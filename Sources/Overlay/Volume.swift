@@ -27,12 +27,35 @@ final class Volume: Sendable {
   let key: VolumeKey?
   /// 0 for the source's own; others get numbers as they are met.
   let index: UInt64
+  /// Where descriptors of its objects are counted.
+  let pool: DescriptorPool
+  /// An open directory of it, if its objects can be opened by their handles. Only of the source's
+  /// own: another file system could not be unmounted while it is open.
+  let mount: HeldFile?
 
-  init(device: UInt64, type: UInt32, key: VolumeKey?, index: UInt64) {
+  init(
+    device: UInt64, type: UInt32, key: VolumeKey?, index: UInt64, pool: DescriptorPool,
+    mount: HeldFile? = nil
+  ) {
     self.device = device
     self.type = type
     self.key = key
     self.index = index
+    self.pool = pool
+    self.mount = mount
+  }
+
+  /// The directory, opened so that handles lead from it, if handles do that here: the process needs
+  /// CAP_DAC_READ_SEARCH, and some file systems forget what they have given out.
+  static func mount(of directory: borrowing FileDescriptor, _ key: VolumeKey) -> HeldFile? {
+    guard key.kind == .handle else { return nil }
+    do throws(Errno) {
+      let mount = try directory.reopen([.readOnly, .directory])
+      _ = try mount.open(directory.handle(), .path)
+      return HeldFile(mount)
+    } catch {
+      return nil
+    }
   }
 
   /// What the store is to call a file system, from any object of it.
@@ -134,7 +157,8 @@ final class VolumeTable: Sendable {
     return others.withLock { volumes in
       if let known = volumes[place] { return known }
       let volume = Volume(
-        device: status.device, type: system.type, key: found, index: UInt64(volumes.count) + 1)
+        device: status.device, type: system.type, key: found, index: UInt64(volumes.count) + 1,
+        pool: source.pool)
       volumes[place] = volume
       return volume
     }

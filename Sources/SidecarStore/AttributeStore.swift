@@ -83,6 +83,8 @@ public enum IdentityKind: String, Hashable, Sendable, CaseIterable {
   case handle
   /// By its inode number and, where there is one, its birth time.
   case inode
+  /// By its names alone; an ``EntryStore`` is needed.
+  case path
 }
 
 /// An object as the store knows it.

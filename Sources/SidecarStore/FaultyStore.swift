@@ -3,14 +3,14 @@ package import LinuxSystem
 
 /// A store whose n-th call fails: a test that lets n grow until its body completes has seen the
 /// store fail at every point.
-package final class FaultyStore: AttributeStore {
-  private let base: any AttributeStore
+package final class FaultyStore: EntryStore {
+  private let base: any EntryStore
   private let remaining: Lock<Int>
   private let errno: Errno
 
   /// Passes calls on to `base`, except that number `call`, counted from 1, throws `errno` and does
   /// nothing.
-  package init(_ base: any AttributeStore, failing call: Int, with errno: Errno) {
+  package init(_ base: any EntryStore, failing call: Int, with errno: Errno) {
     self.base = base
     self.errno = errno
     remaining = Lock(call)
@@ -87,5 +87,42 @@ package final class FaultyStore: AttributeStore {
   package func counts() throws(Errno) -> StoreCounts {
     try count()
     return try base.counts()
+  }
+
+  package func object(at entry: Entry) throws(Errno) -> ObjectKey? {
+    try count()
+    return try base.object(at: entry)
+  }
+
+  package func enter(
+    _ object: ObjectKey, type: FileType, at lineage: [LineageStep]
+  ) throws(Errno) {
+    try count()
+    try base.enter(object, type: type, at: lineage)
+  }
+
+  package func vacate(_ entry: Entry, because reason: QuarantineReason) throws(Errno) {
+    try count()
+    try base.vacate(entry, because: reason)
+  }
+
+  package func intend(_ intent: Intent) throws(Errno) -> IntentID {
+    try count()
+    return try base.intend(intent)
+  }
+
+  package func settle(_ intent: IntentID) throws(Errno) -> Bool {
+    try count()
+    return try base.settle(intent)
+  }
+
+  package func withdraw(_ intent: IntentID) throws(Errno) {
+    try count()
+    try base.withdraw(intent)
+  }
+
+  package func intents() throws(Errno) -> [PendingIntent] {
+    try count()
+    return try base.intents()
   }
 }

@@ -3,8 +3,8 @@ public import LinuxSystem
 
 /// A store that is gone with the process: the reference that other engines are compared with, and
 /// what tests use that are about something else.
-public final class MemoryStore: AttributeStore {
-  private let contents = Lock(StoreContents())
+public final class MemoryStore: EntryStore {
+  let contents = Lock(StoreContents())
 
   /// An empty store.
   public init() {}
@@ -106,17 +106,36 @@ public final class MemoryStore: AttributeStore {
     }
   }
 
-  package func dump() -> StoreContents { contents.withLock { $0 } }
+  package func dump() -> StoreContents {
+    contents.withLock { contents in
+      var dump = contents
+      dump.intents = contents.intents.mapValues { intent in
+        // A directory's type is what is kept of it.
+        var intent = intent.withoutWays
+        intent.place = contents.typed(intent.place)
+        intent.newPlace = intent.newPlace.map { contents.typed($0) }
+        return intent
+      }
+      return dump
+    }
+  }
 }
 
 extension StoreContents {
-  fileprivate mutating func add(_ object: ObjectKey, _ type: FileType) {
+  mutating func add(_ object: ObjectKey, _ type: FileType) {
     guard records[object] == nil else { return }
     records[object] = ObjectRecord(type: type, changed: nil, isOrphan: false, attributes: [:])
   }
 
+  fileprivate func typed(_ place: Place) -> Place {
+    Place(
+      directory: place.directory.map {
+        LineageStep(object: $0.object, name: $0.name, type: records[$0.object]?.type ?? $0.type)
+      }, name: place.name)
+  }
+
   /// Makes the ancestors known, each under its entry, and puts the object under the last one.
-  fileprivate mutating func place(_ object: ObjectKey, at lineage: [LineageStep]) {
+  mutating func place(_ object: ObjectKey, at lineage: [LineageStep]) {
     for (index, step) in lineage.enumerated() {
       let isLast = index == lineage.count - 1
       if !isLast { add(step.object, step.type) }
@@ -126,8 +145,9 @@ extension StoreContents {
     }
   }
 
-  fileprivate mutating func drop(_ object: ObjectKey) {
+  mutating func drop(_ object: ObjectKey) {
     records[object] = nil
     entries = entries.filter { $0.value != object && $0.key.parent != object }
+    intents = intents.filter { !$0.value.names(object) }
   }
 }

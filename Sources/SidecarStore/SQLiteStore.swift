@@ -6,14 +6,14 @@ import SQLite
 /// The default engine: one SQLite database, `store.db`, in a directory of its own.
 ///
 /// Its format is described in <doc:StoreFormat>.
-public final class SQLiteStore: AttributeStore {
+public final class SQLiteStore: EntryStore {
   /// The way to every file of the store, open for as long as any of them is.
   private let directory: FileDescriptor
   /// The last mount that had the store did not close it: it died.
   public let wasLeftOpen: Bool
   private let lock: FileDescriptor
-  private let readers: ReaderPool
-  private let writer: GroupCommit
+  let readers: ReaderPool
+  let writer: GroupCommit
 
   init(
     directory: consuming FileDescriptor, lock: consuming FileDescriptor, readers: ReaderPool,

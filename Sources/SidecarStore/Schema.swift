@@ -101,11 +101,17 @@ package struct Schema: Sendable {
     """
     CREATE TABLE intent (
       id INTEGER PRIMARY KEY,
-      object INTEGER NOT NULL REFERENCES object,
+      kind TEXT NOT NULL,
+      object INTEGER REFERENCES object,
       parent INTEGER NOT NULL REFERENCES object,
       name BLOB NOT NULL,
-      new_parent INTEGER NOT NULL REFERENCES object,
-      new_name BLOB NOT NULL
+      other INTEGER REFERENCES object,
+      new_parent INTEGER REFERENCES object,
+      new_name BLOB,
+      type INTEGER NOT NULL,
+      size INTEGER NOT NULL,
+      modified_seconds INTEGER NOT NULL,
+      modified_nanoseconds INTEGER NOT NULL
     )
     """,
   ]

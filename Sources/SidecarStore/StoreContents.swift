@@ -10,6 +10,8 @@ package struct StoreContents: Hashable, Sendable {
   package var entries: [Entry: ObjectKey] = [:]
   /// What was set aside, under the key that it had; a key can be there more than once.
   package var quarantined: [ObjectKey: [QuarantineReason]] = [:]
+  /// What was announced and not settled; directories by themselves, without the way there.
+  package var intents: [IntentID: Intent] = [:]
 
   package init() {}
 }
@@ -39,6 +41,9 @@ extension StoreContents {
       guard let parent = keys[row.integer(0)], let key = keys[row.integer(2)] else { return }
       entries[Entry(parent: parent, name: try row.blob(1))] = key
     }
+    for pending in try StoreReader(database).intents() {
+      intents[pending.id] = pending.intent.withoutWays
+    }
     try database.prepare(
       """
       SELECT quarantine.key, reason, volume.key, kind FROM quarantine
@@ -56,8 +61,25 @@ extension StoreContents {
 }
 
 extension VolumeKey {
-  fileprivate init(_ row: Row, _ key: Int32, _ kind: Int32) throws(SQLiteError) {
+  init(_ row: Row, _ key: Int32, _ kind: Int32) throws(SQLiteError) {
     guard let kind = IdentityKind(rawValue: row.text(kind)) else { throw SQLiteError.unexpected }
     self.init(bytes: try row.blob(key), kind: kind)
+  }
+}
+
+extension Intent {
+  /// The same with directories alone, without the way there.
+  package var withoutWays: Intent {
+    var intent = self
+    intent.place = place.withoutWay
+    intent.newPlace = newPlace?.withoutWay
+    return intent
+  }
+}
+
+extension Place {
+  fileprivate var withoutWay: Place {
+    let last = directory.last.map { LineageStep(object: $0.object, name: [], type: $0.type) }
+    return Place(directory: last.map { [$0] } ?? [], name: name)
   }
 }

@@ -22,6 +22,7 @@ struct StoreTables: Sendable {
   private let addQuarantined: Statement
   private let removeKey: Statement
   private let setMeta: Statement
+  let entries: EntryTables
 
   init(of database: Database) throws(SQLiteError) {
     findObject = try database.prepare(
@@ -55,7 +56,9 @@ struct StoreTables: Sendable {
     removeNames = try database.prepare("DELETE FROM entry WHERE object = ?1")
     removeEntries = try database.prepare("DELETE FROM entry WHERE parent = ?1")
     removeIntents = try database.prepare(
-      "DELETE FROM intent WHERE object = ?1 OR parent = ?1 OR new_parent = ?1")
+      """
+      DELETE FROM intent WHERE object = ?1 OR other = ?1 OR parent = ?1 OR new_parent = ?1
+      """)
     removeObject = try database.prepare("DELETE FROM object WHERE id = ?1")
     addQuarantined = try database.prepare(
       """
@@ -68,6 +71,7 @@ struct StoreTables: Sendable {
       INSERT INTO meta (key, value) VALUES (?1, ?2)
       ON CONFLICT (key) DO UPDATE SET value = excluded.value
       """)
+    entries = try EntryTables(of: database)
   }
 
   func set(
@@ -145,6 +149,11 @@ struct StoreTables: Sendable {
     try addQuarantined.run(
       .integer(identifier), .text(reason.rawValue), .integer(Timestamp.now.seconds))
     try removeKey.run(.integer(identifier))
+    try removeIntents.run(.integer(identifier))
+  }
+
+  func markOrphan(_ identifier: Int64, _ isOrphan: Bool) throws(SQLiteError) {
+    try setOrphan.run(.integer(identifier), isOrphan ? 1 : 0)
   }
 
   /// Keeps a value of the store's own.
@@ -159,7 +168,7 @@ struct StoreTables: Sendable {
     ) { row in row.integer(0) }
   }
 
-  private func add(
+  func add(
     _ object: ObjectKey, _ type: FileType, isOrphan: Bool
   ) throws(SQLiteError) -> Int64 {
     let volume = Value.blob(object.volume.bytes)
@@ -185,7 +194,7 @@ struct StoreTables: Sendable {
         current = try add(step.object, step.type, isOrphan: false)
       }
       if let parent {
-        try setEntry.run(.integer(parent), .blob(step.name), .integer(current))
+        try put(current, under: step.name, in: parent)
       }
       parent = current
     }
@@ -194,6 +203,14 @@ struct StoreTables: Sendable {
   private func remove(_ entry: Entry, of identifier: Int64) throws(SQLiteError) {
     // Another object may stand there by now: what was moved over this one, or changed places.
     guard let parent = try find(entry.parent) else { return }
-    try removeEntry.run(.integer(parent), .blob(entry.name), .integer(identifier))
+    try remove(entry.name, in: parent, of: identifier)
+  }
+
+  func remove(_ name: [UInt8], in parent: Int64, of identifier: Int64) throws(SQLiteError) {
+    try removeEntry.run(.integer(parent), .blob(name), .integer(identifier))
+  }
+
+  func put(_ identifier: Int64, under name: [UInt8], in parent: Int64) throws(SQLiteError) {
+    try setEntry.run(.integer(parent), .blob(name), .integer(identifier))
   }
 }

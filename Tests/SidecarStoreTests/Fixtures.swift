@@ -71,7 +71,7 @@ enum StoreKind: CaseIterable {
 /// A store of one kind, with what it stands on.
 final class TestStore {
   let directory: TemporaryDirectory
-  let store: any AttributeStore
+  let store: any EntryStore
 
   init(_ kind: StoreKind) throws {
     directory = try TemporaryDirectory()

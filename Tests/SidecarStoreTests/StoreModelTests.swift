@@ -17,6 +17,9 @@ import Testing
       try change.make(in: sqlite)
       let read = object(Int.random(in: 0..<20, using: &random), on: change.volume)
       #expect(try memory.record(of: read) == sqlite.record(of: read), "seed \(seed), \(round)")
+      #expect(
+        try memory.object(at: change.from) == sqlite.object(at: change.from),
+        "seed \(seed), \(round)")
       if round % 1000 == 0 {
         #expect(try memory.dump() == sqlite.dump(), "seed \(seed), round \(round)")
         #expect(try memory.counts() == sqlite.counts(), "seed \(seed), round \(round)")
@@ -45,6 +48,7 @@ import Testing
 private struct Change {
   enum Verb: CaseIterable {
     case set, setAgain, setNameless, remove, link, unlink, unlinkLast, move, discard, quarantine
+    case enter, vacate, intend, settle, settleAgain, withdraw
   }
 
   let verb: Verb
@@ -56,6 +60,8 @@ private struct Change {
   let from: Entry
   let to: [LineageStep]
   let type: FileType
+  let intent: Intent
+  let number: Int64
 
   init(_ random: inout SeededGenerator) throws {
     // Most of what happens is setting; the destructive verbs are rarer.
@@ -86,9 +92,18 @@ private struct Change {
     type = Bool.random(using: &random) ? .regular : .fifo
     steps.append(LineageStep(object: object, name: entryName(&random), type: type))
     to = steps
+    let place = Place(directory: steps.dropLast(), name: entryName(&random))
+    let kind = Intent.Kind.allCases[Int.random(in: 0..<3, using: &random)]
+    let other = Bool.random(using: &random) ? pick(&random) : nil
+    intent = Intent(
+      kind, Int.random(in: 0..<4, using: &random) == 0 ? nil : pick(&random),
+      at: Place(directory: [steps[0]], name: from.name), other: kind == .remove ? nil : other,
+      to: kind == .remove ? nil : place,
+      fingerprint: Fingerprint(type: type, size: Int64(size), modified: time))
+    number = Int64.random(in: 1...4, using: &random)
   }
 
-  func make(in store: any AttributeStore) throws {
+  func make(in store: any EntryStore) throws {
     switch verb {
     case .set, .setAgain:
       try store.set(name, to: value, of: object, type: type, changed: time, lineage: to)
@@ -101,6 +116,11 @@ private struct Change {
     case .move: try store.move(object, from: from, to: to)
     case .discard: try store.discard(object)
     case .quarantine: try store.quarantine(object, because: .reusedKey)
+    case .enter: try store.enter(object, type: type, at: to)
+    case .vacate: try store.vacate(from, because: .otherType)
+    case .intend: _ = try store.intend(intent)
+    case .settle, .settleAgain: _ = try store.settle(IntentID(number))
+    case .withdraw: try store.withdraw(IntentID(number))
     }
   }
 }

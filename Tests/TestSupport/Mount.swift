@@ -18,6 +18,7 @@ package final class Mount: Sendable {
 
   private let options: [String]
   private let user: User?
+  private let openFiles: Int?
   private let environment: [String: String]
   private let daemon = Lock<Child?>(nil)
 
@@ -25,11 +26,11 @@ package final class Mount: Sendable {
   ///
   /// `options` are the command's own, such as `--cache never` or `-o ro`. Returns when the mount
   /// answers; throws `Ended` with the daemon's words when it ends instead, `Overdue` when neither
-  /// happens.
+  /// happens. With `openFiles` that is as many as the daemon may open (`ulimit -n`).
   package init(
     _ source: String, at mountPoint: String? = nil, store: String? = nil,
-    options: [String] = [], as user: User? = nil, environment: [String: String] = [:],
-    in scratch: Scratch
+    options: [String] = [], as user: User? = nil, openFiles: Int? = nil,
+    environment: [String: String] = [:], in scratch: Scratch
   ) throws {
     let number = Self.count.withLock { count in
       count += 1
@@ -41,6 +42,7 @@ package final class Mount: Sendable {
     self.log = scratch.path("mount-\(number).log")
     self.options = options
     self.user = user
+    self.openFiles = openFiles
     self.environment = environment
     if let user, mountPoint == nil { try call(chown(self.mountPoint, user.uid, user.gid)) }
     try start(options)
@@ -110,6 +112,7 @@ package final class Mount: Sendable {
 
   private func start(_ options: [String]) throws {
     var command = [try daemonBinary(), "mount", "--foreground"]
+    if let openFiles { command = ["prlimit", "--nofile=\(openFiles):\(openFiles)"] + command }
     if let store { command += ["--store", store] }
     command += options + [source, mountPoint]
     let files = [

@@ -22,7 +22,7 @@ package enum SourceKind: String, CaseIterable, Sendable {
   fileprivate var mkfs: [String] {
     switch self {
     case .ramfs, .tmpfs: []
-    case .ext4: ["mkfs.ext4", "-q", "-F", "-b", "4096"]
+    case .ext4: ["mkfs.ext4", "-q", "-F", "-b", "4096", "-N", "65536"]
     case .xfs: ["mkfs.xfs", "-q", "-f"]
     case .btrfs: ["mkfs.btrfs", "-q", "-f"]
     }
