@@ -22,11 +22,11 @@ enum CheckCommand {
 
   static let more = """
 
-    Without --repair nothing is changed, and SOURCE may be mounted. A line a finding:
-    damage, gone (no such object any more), replaced (another stands under its name:
-    see sidecarfs rebind), orphan, wrong name, nameless, other type, other root (the
-    store is that of another directory: see rebind), and, which are no errors,
-    quarantined and open orphan.
+    Without --repair nothing is changed, and SOURCE may be mounted. Each line is a
+    finding: damage, gone (no such object any more), replaced (another stands under
+    its name: see sidecarfs rebind), orphan, wrong name, nameless, other type, other
+    root (the store is that of another directory: see rebind), and, which are no
+    errors, quarantined and open orphan.
 
     examples:
       sidecarfs check /srv/data

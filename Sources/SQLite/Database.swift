@@ -93,6 +93,9 @@ public final class Database: @unchecked Sendable {
   /// The file can only be read.
   public var isReadOnly: Bool { sqlite3_db_readonly(connection, "main") == 1 }
 
+  /// The path leads to another file by now, or to none: what is written here nobody will find.
+  public var hasMoved: Bool { csqlite_has_moved(connection) != 0 }
+
   /// Lets a damaged file be read as far as it goes, also one that is shorter than it says.
   public func readDespiteDamage() throws(SQLiteError) {
     _ = csqlite_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 0)

@@ -32,6 +32,8 @@ public struct SQLiteError: Error, Hashable, Sendable {
 
   /// A row that cannot be: the database is damaged.
   public static let unexpected = SQLiteError(code: SQLITE_CORRUPT)
+  /// Another file has taken the database's place.
+  public static let replaced = SQLiteError(code: SQLITE_IOERR)
   /// The connection is closed.
   public static let closed = SQLiteError(code: SQLITE_MISUSE)
 

@@ -169,6 +169,8 @@ private struct Connection: Sendable {
     isDurable: Bool, _ body: (StoreTables) throws(SQLiteError) -> Void
   ) throws(SQLiteError) {
     if database.isInTransaction { try rollback.run() }
+    // SQLite would go on with a file that nobody finds again.
+    if database.hasMoved { throw SQLiteError.replaced }
     guard isDurable else { return try committing(body) }
     do throws(SQLiteError) {
       // A checkpoint writes everything once more, to the database itself.

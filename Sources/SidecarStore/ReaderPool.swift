@@ -18,12 +18,15 @@ final class ReaderPool: Sendable {
 
   let path: FileName
   private let limit: Int
+  /// The inode number of the database's file.
+  private let inode: UInt64?
   private let state = Lock(State())
   private let isFree = Condition()
 
   /// A pool that makes connections as they are needed, `limit` at most.
-  init(_ path: FileName, limit: Int) {
+  init(_ path: FileName, inode: UInt64?, limit: Int) {
     self.path = path
+    self.inode = inode
     self.limit = limit
   }
 
@@ -59,11 +62,16 @@ final class ReaderPool: Sendable {
     }
     if case .idle(let reader) = place { return reader }
     do throws(SQLiteError) {
-      return try StoreReader(path)
+      let reader = try StoreReader(path)
+      // Another file under our name would be read as a store that has forgotten everything.
+      let current = try? FileDescriptor.open(path, .path).status().inode
+      guard current == inode, !reader.hasMoved else { throw SQLiteError.replaced }
+      return reader
     } catch {
       state.withLock { $0.count -= 1 }
       isFree.signal()
-      throw error
+      // Who asks for an attribute must not be told that the file is missing.
+      throw error.errno == .noEntry ? SQLiteError.replaced : error
     }
   }
 

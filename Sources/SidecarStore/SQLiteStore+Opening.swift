@@ -40,10 +40,12 @@ extension SQLiteStore {
     } catch {
       throw StoreError(error == .readOnly ? .readOnly : .unreachable(error), at: place)
     }
+    let file = try StoreOwnership.status(of: StoreOpening.fileName, in: directory, at: place)
     // From here on the last one to leave empties the log.
     database.keepLogOnClose(false)
     return SQLiteStore(
-      directory: directory, lock: lock, readers: ReaderPool(opening.path, limit: 8),
+      directory: directory, lock: lock,
+      readers: ReaderPool(opening.path, inode: file?.inode, limit: 8),
       writer: writer, wasLeftOpen: wasLeftOpen)
   }
 }
