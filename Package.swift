@@ -101,7 +101,9 @@ let package = Package(
       name: "SQLiteTests", dependencies: ["SQLite", "LinuxSystem"], swiftSettings: common),
     .testTarget(
       name: "SidecarStoreTests",
-      dependencies: ["SidecarStore", "SQLite", "AttributeModel", "LinuxSystem", "CLinux"],
+      dependencies: [
+        "SidecarStore", "SQLite", "AttributeModel", "LinuxSystem", "CLinux", "CSQLite",
+      ],
       cSettings: gnu, swiftSettings: common),
     .testTarget(
       name: "FUSETests", dependencies: ["FUSE", "LinuxSystem", "TestSupport"],

@@ -16,13 +16,6 @@ static inline int csqlite_bind_text_copy(sqlite3_stmt *statement, int index, con
   return sqlite3_bind_text(statement, index, text, count, SQLITE_TRANSIENT);
 }
 
-/// Whether the database's path leads to another file by now, or to none.
-static inline int csqlite_has_moved(sqlite3 *connection) {
-  int moved = 0;
-  int result = sqlite3_file_control(connection, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
-  return result == SQLITE_OK && moved;
-}
-
 /// Turns one of the switches of a connection on or off (sqlite3_db_config is variadic).
 static inline int csqlite_db_config(sqlite3 *connection, int option, int value) {
   return sqlite3_db_config(connection, option, value, (int *)0);

@@ -99,11 +99,9 @@ struct MountSettings {
   /// already.
   func checkPermission() throws(CommandFailure) {
     if Processes.effectiveUser == 0 {
-      if ProcessPrivileges.has(
+      let mayMount = try? ProcessPrivileges.has(
         capability: ProcessPrivileges.systemAdministration, pid: Processes.identifier)
-      {
-        return
-      }
+      if mayMount == true { return }
       throw CommandFailure(
         .usage, "root may not mount here: it has no CAP_SYS_ADMIN",
         remedy: "let your container have it, as with --cap-add SYS_ADMIN --device /dev/fuse")

@@ -87,6 +87,7 @@ extension Overlay {
     try refuseReserved(newName, in: parent)
     let wasOrphan = target.state.withLock { $0.isOrphan }
     try parent.file.link(target.file, as: newName)
+    Rehearsal.pass(.linked)
     target.state.withLock { $0.isOrphan = false }
     do throws(Errno) {
       let entry = try entry(newName, in: parent)
@@ -127,6 +128,7 @@ extension Overlay {
     let status = try file.status()
     let volume = try volumes.volume(of: file, status)
     let made = Inode(file, status, volume)
+    Rehearsal.pass(.made)
     // Before the kernel hears of it, so that it never sees attributes of another object.
     try startAnew(made)
     let inode = nodes.retain(made.id, orInsert: made)

@@ -46,7 +46,7 @@ extension Overlay {
     let status = try inode.file.status()
     guard status.hasLooseSetGroup, request.gid != status.gid,
       !request.supplementaryGroups().contains(status.gid),
-      !ProcessPrivileges.has(capability: ProcessPrivileges.setIDKeeping, pid: request.pid)
+      try !ProcessPrivileges.has(capability: ProcessPrivileges.setIDKeeping, pid: request.pid)
     else { return }
     try inode.file.setMode(status.mode & ~FileStatus.setGroupBit)
   }

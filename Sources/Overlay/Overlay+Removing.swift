@@ -11,6 +11,7 @@ extension Overlay {
     if isReserved(name, in: parent) { throw .noEntry }
     let victim = try peek(name, in: parent)
     try parent.file.unlink(name)
+    Rehearsal.pass(.unlinked)
     lostName(name, in: parent, victim)
   }
 
@@ -20,6 +21,7 @@ extension Overlay {
     if isReserved(name, in: parent) { throw .noEntry }
     let victim = try peek(name, in: parent)
     try parent.file.removeDirectory(name)
+    Rehearsal.pass(.unlinked)
     lostName(name, in: parent, victim)
   }
 
@@ -35,6 +37,7 @@ extension Overlay {
     let moved = try peek(name, in: parent)
     let victim = try peekIfPresent(newName, in: newParent)
     try parent.file.rename(name, to: newParent.file, newName, flags)
+    Rehearsal.pass(.renamed)
 
     // Two names of one object: rename(2) does nothing.
     if let victim, victim.id == moved.id { return }

@@ -42,6 +42,7 @@ public final class Overlay: FileSystem {
   let numbers = InodeNumbers()
   let options: Options
   let hidden: HiddenStore
+  let leftOrphans = Lock<LeftOrphans?>(nil)
   /// The device of our own mount, once there is one.
   let shownAs = Lock<UInt64?>(nil)
 
@@ -80,6 +81,7 @@ public final class Overlay: FileSystem {
   /// everything is on the disk. Call it after the session has ended.
   public func close() throws(Errno) {
     for inode in nodes.drain() { dropIfOrphan(inode) }
+    try collectLeftOrphans()
     try store.sync()
   }
 

@@ -37,11 +37,13 @@ public final class Database: @unchecked Sendable {
       case .unchanging: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
       }
     var opened: OpaquePointer?
-    let result = sqlite3_open_v2(
-      access == .unchanging ? path.unchangingURI : path.cString, &opened,
-      mode | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, vfs)
+    let result = SQLiteError.answering {
+      sqlite3_open_v2(
+        access == .unchanging ? path.unchangingURI : path.cString, &opened,
+        mode | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, vfs)
+    }
     guard result == SQLITE_OK, let opened else {
-      let error = SQLiteError(code: result, connection: opened)
+      let error = SQLiteError(answer: result)
       sqlite3_close_v2(opened)
       throw error
     }
@@ -93,13 +95,18 @@ public final class Database: @unchecked Sendable {
   /// The file can only be read.
   public var isReadOnly: Bool { sqlite3_db_readonly(connection, "main") == 1 }
 
-  /// The path leads to another file by now, or to none: what is written here nobody will find.
-  public var hasMoved: Bool { csqlite_has_moved(connection) != 0 }
-
   /// Lets a damaged file be read as far as it goes, also one that is shorter than it says.
   public func readDespiteDamage() throws(SQLiteError) {
     _ = csqlite_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 0)
     try execute("PRAGMA writable_schema = ON")
+  }
+
+  /// Makes sure that the file is where it was opened: one that somebody has removed, or put another
+  /// in the place of, would take changes that nobody can find again.
+  public func checkPlace() throws(SQLiteError) {
+    var hasMoved: Int32 = 0
+    sqlite3_file_control(connection, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved)
+    if hasMoved != 0 { throw .moved }
   }
 
   /// Leaves the write-ahead log where it is when the last connection closes.
@@ -111,27 +118,28 @@ public final class Database: @unchecked Sendable {
   ///
   /// `SQLITE_BUSY` when a reader, also one of another process, does not let go in time.
   public func checkpoint() throws(SQLiteError) {
-    try check(
-      sqlite3_wal_checkpoint_v2(connection, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil))
+    try check {
+      sqlite3_wal_checkpoint_v2(connection, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
+    }
   }
 
   /// Moves into the database what no reader needs, and waits for none. When that was everything,
   /// the next transaction writes over the log from its start and needs no more room.
   public func checkpointWithoutWaiting() throws(SQLiteError) {
-    try check(sqlite3_wal_checkpoint_v2(connection, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil))
+    try check {
+      sqlite3_wal_checkpoint_v2(connection, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
+    }
   }
 
   /// Copies the whole database, as it is at this moment, over the file at `path`, durably.
   public func copy(to path: FileName) throws(SQLiteError) {
     let target = try Database(path, .readWrite)
     guard let backup = sqlite3_backup_init(target.connection, "main", connection, "main") else {
-      throw SQLiteError(
-        code: sqlite3_extended_errcode(target.connection), connection: target.connection)
+      throw SQLiteError(code: sqlite3_extended_errcode(target.connection))
     }
-    sqlite3_backup_step(backup, -1)
-    let result = sqlite3_backup_finish(backup)
-    guard result == SQLITE_OK else {
-      throw SQLiteError(code: result, connection: target.connection)
+    try target.check {
+      sqlite3_backup_step(backup, -1)
+      return sqlite3_backup_finish(backup)
     }
   }
 
@@ -151,8 +159,9 @@ public final class Database: @unchecked Sendable {
       }, Unmanaged.passUnretained(watcher).toOpaque())
   }
 
-  func check(_ result: Int32) throws(SQLiteError) {
-    guard result == SQLITE_OK else { throw SQLiteError(code: result, connection: connection) }
+  func check(_ body: () -> Int32) throws(SQLiteError) {
+    let result = SQLiteError.answering(body)
+    guard result == SQLITE_OK else { throw SQLiteError(answer: result) }
   }
 }
 

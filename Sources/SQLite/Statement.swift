@@ -24,9 +24,10 @@ public final class Statement: @unchecked Sendable {
 
   init(_ text: String, of database: Database) throws(SQLiteError) {
     var compiled: OpaquePointer?
-    let result = sqlite3_prepare_v3(
-      database.connection, text, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &compiled, nil)
-    try database.check(result)
+    try database.check {
+      sqlite3_prepare_v3(
+        database.connection, text, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &compiled, nil)
+    }
     guard let compiled else { throw SQLiteError(code: SQLITE_MISUSE) }
     self.database = database
     statement = compiled
@@ -67,17 +68,17 @@ public final class Statement: @unchecked Sendable {
 
   private func step() throws(SQLiteError) -> Bool {
     if let beforeStep = database.beforeStep { try beforeStep() }
-    let result = sqlite3_step(statement)
+    let result = SQLiteError.answering { sqlite3_step(statement) }
     switch result {
     case SQLITE_ROW: return true
     case SQLITE_DONE: return false
-    default: throw SQLiteError(code: result, connection: database.connection)
+    default: throw SQLiteError(answer: result)
     }
   }
 
   private func bind(_ values: [Value]) throws(SQLiteError) {
     for (value, index) in zip(values, Int32(1)...) {
-      try database.check(bind(value, at: index))
+      try database.check { bind(value, at: index) }
     }
   }
 

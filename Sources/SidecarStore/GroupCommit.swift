@@ -68,6 +68,7 @@ final class GroupCommit: Sendable {
   func close(_ change: @escaping Change) throws(Errno) {
     defer { abandon() }
     try performDurably(change)
+    Rehearsal.pass(.storeClosing)
     do throws(SQLiteError) {
       try connection.withLock { (connection) throws(SQLiteError) in
         try connection?.database.checkpoint()
@@ -169,8 +170,6 @@ private struct Connection: Sendable {
     isDurable: Bool, _ body: (StoreTables) throws(SQLiteError) -> Void
   ) throws(SQLiteError) {
     if database.isInTransaction { try rollback.run() }
-    // SQLite would go on with a file that nobody finds again.
-    if database.hasMoved { throw SQLiteError.replaced }
     guard isDurable else { return try committing(body) }
     do throws(SQLiteError) {
       // A checkpoint writes everything once more, to the database itself.
@@ -197,8 +196,11 @@ private struct Connection: Sendable {
   ) throws(SQLiteError) {
     try begin.run()
     do throws(SQLiteError) {
+      try database.checkPlace()
       try body(tables)
+      Rehearsal.pass(.inTransaction)
       try commit.run()
+      Rehearsal.pass(.committed)
     } catch {
       // When this fails too, the next transaction tries it again first.
       if database.isInTransaction { _ = try? rollback.run() }

@@ -18,16 +18,16 @@ final class ReaderPool: Sendable {
 
   let path: FileName
   private let limit: Int
-  /// The inode number of the database's file.
-  private let inode: UInt64?
+  /// The file that is read: another may come in its place, and must not be read.
+  private let file: (device: UInt64, inode: UInt64)?
   private let state = Lock(State())
   private let isFree = Condition()
 
   /// A pool that makes connections as they are needed, `limit` at most.
-  init(_ path: FileName, inode: UInt64?, limit: Int) {
+  init(_ path: FileName, limit: Int) {
     self.path = path
-    self.inode = inode
     self.limit = limit
+    file = Self.file(at: path)
   }
 
   /// Runs `body` with a connection that no other thread uses meanwhile.
@@ -63,16 +63,18 @@ final class ReaderPool: Sendable {
     if case .idle(let reader) = place { return reader }
     do throws(SQLiteError) {
       let reader = try StoreReader(path)
-      // Another file under our name would be read as a store that has forgotten everything.
-      let current = try? FileDescriptor.open(path, .path).status().inode
-      guard current == inode, !reader.hasMoved else { throw SQLiteError.replaced }
+      guard let file, let found = Self.file(at: path), found == file else { throw .moved }
       return reader
     } catch {
       state.withLock { $0.count -= 1 }
       isFree.signal()
       // Who asks for an attribute must not be told that the file is missing.
-      throw error.errno == .noEntry ? SQLiteError.replaced : error
+      throw error.errno == .noEntry ? .moved : error
     }
+  }
+
+  private static func file(at path: FileName) -> (device: UInt64, inode: UInt64)? {
+    (try? FileDescriptor.open(path, [.path, .noFollow]).status()).map { ($0.device, $0.inode) }
   }
 
   private func giveBack(_ reader: StoreReader) {

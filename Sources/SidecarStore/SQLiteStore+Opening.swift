@@ -26,6 +26,7 @@ extension SQLiteStore {
     let opening = StoreOpening(place: place, directory: directory.procPath, schema: schema)
     try opening.checkHeader(in: directory)
     let lock = try StoreLock.take(in: directory, at: place, for: mountpoint)
+    Rehearsal.pass(.storeLocked)
     try opening.makeFile(in: directory)
     let database = try opening.openDatabase(in: directory)
     prepare(database)
@@ -40,12 +41,11 @@ extension SQLiteStore {
     } catch {
       throw StoreError(error == .readOnly ? .readOnly : .unreachable(error), at: place)
     }
-    let file = try StoreOwnership.status(of: StoreOpening.fileName, in: directory, at: place)
+    Rehearsal.pass(.storeOpened)
     // From here on the last one to leave empties the log.
     database.keepLogOnClose(false)
     return SQLiteStore(
-      directory: directory, lock: lock,
-      readers: ReaderPool(opening.path, inode: file?.inode, limit: 8),
+      directory: directory, lock: lock, readers: ReaderPool(opening.path, limit: 8),
       writer: writer, wasLeftOpen: wasLeftOpen)
   }
 }

@@ -117,6 +117,7 @@ public final class SQLiteStore: AttributeStore {
     defer { try? lock.lockWhole(LOCK_UN) }
     readers.close()
     try writer.close { (tables) throws(SQLiteError) in try tables.setMeta("clean", to: 1) }
+    Rehearsal.pass(.storeClosed)
   }
 
   package func dump() throws(Errno) -> StoreContents {

@@ -5,13 +5,12 @@ import SQLite
 /// A connection that only reads, with its statements. Each question is one statement, so that its
 /// answer is of one moment.
 final class StoreReader: Sendable {
-  private let database: Database
   private let findRecord: Statement
   private let count: Statement
   private let findOrphans: Statement
 
   init(_ path: FileName) throws(SQLiteError) {
-    database = try Database(path, .readOnly)
+    let database = try Database(path, .readOnly)
     findRecord = try database.prepare(
       """
       SELECT object.type, changed_seconds, changed_nanoseconds, orphan,
@@ -34,9 +33,6 @@ final class StoreReader: Sendable {
         (SELECT COUNT(*) FROM quarantine)
       """)
   }
-
-  /// Another file has taken the database's place.
-  var hasMoved: Bool { database.hasMoved }
 
   func record(of object: ObjectKey) throws(SQLiteError) -> ObjectRecord? {
     let volume = object.volume
