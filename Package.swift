@@ -43,7 +43,8 @@ let package = Package(
       name: "Overlay", dependencies: ["FUSE", "SidecarStore", "AttributeModel", "LinuxSystem"],
       swiftSettings: safe),
     .target(
-      name: "Commands", dependencies: ["Overlay", "FUSE", "SidecarStore", "AttributeModel", "LinuxSystem"],
+      name: "Commands",
+      dependencies: ["Overlay", "FUSE", "SidecarStore", "AttributeModel", "LinuxSystem"],
       swiftSettings: safe),
     .executableTarget(
       name: "sidecarfs", dependencies: ["Commands", "LinuxSystem"], swiftSettings: safe),

@@ -22,7 +22,7 @@ enum CheckCommand {
 
   static let more = """
 
-    Without --repair nothing is changed, and SOURCE may be mounted. A line for each
+    Without --repair nothing is changed, and SOURCE may be mounted. Each line is a
     finding: damage, gone (no such object any more), replaced (another stands under
     its name: see sidecarfs rebind), orphan, wrong name, nameless, other type, other
     root (the store is that of another directory: see rebind), and, which are no

@@ -43,6 +43,7 @@ public final class Overlay: FileSystem {
   let numbers = InodeNumbers()
   let options: Options
   let hidden: HiddenStore
+  let leftOrphans = Lock<LeftOrphans?>(nil)
   /// The device of our own mount, once there is one.
   let shownAs = Lock<UInt64?>(nil)
 
@@ -84,6 +85,7 @@ public final class Overlay: FileSystem {
   public func close() throws(Errno) {
     for inode in nodes.drain() { dropIfOrphan(inode) }
     descriptors.removeAll()
+    try collectLeftOrphans()
     try store.sync()
   }
 

@@ -68,7 +68,8 @@ final class ReaderPool: Sendable {
     } catch {
       state.withLock { $0.count -= 1 }
       isFree.signal()
-      throw error
+      // Who asks for an attribute must not be told that the file is missing.
+      throw error.errno == .noEntry ? .moved : error
     }
   }
 

@@ -31,6 +31,9 @@ public final class StoreFile {
     lock = hold.lock.take()
   }
 
+  // A process that is being started may have the descriptor for a moment longer.
+  deinit { unlock() }
+
   /// Opens a store to read it; nothing in its directory is changed.
   ///
   /// While no mount has the store none can take it: `purpose` is what it is told then.

@@ -37,7 +37,8 @@ public struct StoreSalvage: Hashable, Sendable {
         of: StoreOpening.fileName, in: directory, at: place)
     else { throw StoreError(.missing, at: place) }
     let lock = try StoreLock.take(in: directory, at: place, for: purpose)
-    defer { withExtendedLifetime(lock) {} }
+    // A process that is being started may have the descriptor for a moment longer.
+    defer { try? lock.lockWhole(LOCK_UN) }
     guard let damage = try damage(of: opening, status, in: directory) else { return nil }
     var salvage = StoreSalvage(
       damage: damage, kept: "\(StoreOpening.fileName).damaged-\(Timestamp.now.seconds)")

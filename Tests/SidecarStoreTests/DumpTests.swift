@@ -24,7 +24,7 @@ import Testing
     let signs = Array("\\\"=\n\r#/ 0sx{}:,".utf8)
     return (0..<length).map { _ in
       Bool.random(using: &generator)
-        ? signs.randomElement(using: &generator)!
+        ? signs[Int.random(in: 0..<signs.count, using: &generator)]
         : .random(in: (noNUL ? 1 : 0)...255, using: &generator)
     }
   }

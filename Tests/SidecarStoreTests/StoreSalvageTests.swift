@@ -143,6 +143,39 @@ import Testing
     #expect(try directory.snapshot() == before)
   }
 
+  /// Another store, a restored copy for one, takes the place of one that is in use.
+  @Test(arguments: [true, false]) func replacedInUse(_ byAnother: Bool) throws {
+    let directory = try TemporaryDirectory()
+    let store = try openStore(in: directory)
+    try store.set(
+      name("user.a"), to: [1], of: object(1), type: .regular, changed: time(1),
+      lineage: lineage(1))
+    if byAnother {
+      let other = try TemporaryDirectory()
+      try openStore(in: other).close()
+      try directory.write(try #require(try other.snapshot()["store.db"]), to: "new")
+      try #require(rename("\(directory.path)/new", "\(directory.path)/store.db") == 0)
+    } else {
+      try #require(unlink("\(directory.path)/store.db") == 0)
+    }
+    #expect(throws: Errno.inputOutput) {
+      try store.set(
+        name("user.b"), to: [2], of: object(1), type: .regular, changed: time(1), lineage: [])
+    }
+    #expect(throws: Errno.inputOutput) { try store.discard(object(1)) }
+    // Whatever connection answers: the truth or an error.
+    inThreads(20) { _ in
+      for _ in 0..<50 {
+        do {
+          let record = try store.record(of: object(1))
+          #expect(record?.attributes.count == 1)
+        } catch {
+          #expect(error as? Errno == .inputOutput)
+        }
+      }
+    }
+  }
+
   @Test func aMountedStoreIsNotTouched() throws {
     let directory = try TemporaryDirectory()
     let store = try openStore(in: directory)
