@@ -111,9 +111,12 @@ extension Overlay {
 
   /// A name of an object is gone. When it was the last, the object is an orphan: dead as soon as
   /// nobody has it open, and its record with it.
-  func lostName(_ name: FileName, in parent: Inode, _ removed: Inode) {
+  ///
+  /// `held` is the object, held since before its name went: by its name it could not be found again.
+  func lostName(
+    _ name: FileName, in parent: Inode, _ removed: Inode, _ held: HeldFile
+  ) {
     do throws(Errno) {
-      let held = try removed.held()
       let inode = try current(removed, held)
       let isLast = try held.file.status().links == 0
       inode.lost(name, in: parent, isLast: isLast, held)

@@ -10,9 +10,10 @@ extension Overlay {
     let parent = try inode(parent)
     if isReserved(name, in: parent) { throw .noEntry }
     let victim = try peek(name, in: parent)
+    let held = try victim.held()
     try parent.held().file.unlink(name)
     Rehearsal.pass(.unlinked)
-    lostName(name, in: parent, victim)
+    lostName(name, in: parent, victim, held)
   }
 
   /// Removes an empty directory.
@@ -20,9 +21,10 @@ extension Overlay {
     let parent = try inode(parent)
     if isReserved(name, in: parent) { throw .noEntry }
     let victim = try peek(name, in: parent)
+    let held = try victim.held()
     try parent.held().file.removeDirectory(name)
     Rehearsal.pass(.unlinked)
-    lostName(name, in: parent, victim)
+    lostName(name, in: parent, victim, held)
   }
 
   /// Moves a name, or swaps two.
@@ -36,6 +38,7 @@ extension Overlay {
     try refuseReserved(newName, in: newParent)
     let moved = try peek(name, in: parent)
     let victim = try peekIfPresent(newName, in: newParent)
+    let heldVictim = try victim?.held()
     let newDirectory = try newParent.held()
     try parent.held().file.rename(name, to: newDirectory.file, newName, flags)
     Rehearsal.pass(.renamed)
@@ -44,8 +47,8 @@ extension Overlay {
     if let victim, victim.id == moved.id { return }
     if let victim, flags.contains(.exchange) {
       hasMoved(victim, from: newName, in: newParent, to: name, in: parent)
-    } else if let victim {
-      lostName(newName, in: newParent, victim)
+    } else if let victim, let heldVictim {
+      lostName(newName, in: newParent, victim, heldVictim)
     }
     hasMoved(moved, from: name, in: parent, to: newName, in: newParent)
     if flags.contains(.whiteout) {
