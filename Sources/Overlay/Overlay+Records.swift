@@ -6,10 +6,26 @@ import Synchronization
 /// What the store keeps of an inode, held in memory once it was read.
 extension Overlay {
   /// Runs `body` with what is kept of an inode, read from the store if need be, under its lock.
+  ///
+  /// Without a key for an object that the store does not know by its name, unless one has to be
+  /// made.
   func withRecord<Result>(
-    of inode: Inode, _ body: (inout InodeRecord, ObjectKey) throws(Errno) -> Result
+    of inode: Inode, makesKey: Bool = false,
+    _ body: (inout InodeRecord, ObjectKey?) throws(Errno) -> Result
   ) throws(Errno) -> Result {
-    let key = try inode.key()
+    guard let key = try makesKey ? key(of: inode) : storedKey(of: inode) else {
+      var nothing = InodeRecord()
+      return try body(&nothing, nil)
+    }
+    if inode.naming == .byName {
+      return try sharedRecord(of: inode, key).record.withLock { (shared) throws(Errno) in
+        if shared == nil { shared = try load(key, inode.type) }
+        var record = shared ?? InodeRecord()
+        shared = nil
+        defer { shared = record }
+        return try body(&record, key)
+      }
+    }
     return try inode.state.withLock { (state) throws(Errno) in
       if state.record == nil { state.record = try load(key, inode.type) }
       var record = state.record ?? InodeRecord()
@@ -17,6 +33,15 @@ extension Overlay {
       state.record = nil
       defer { state.record = record }
       return try body(&record, key)
+    }
+  }
+
+  private func sharedRecord(of inode: Inode, _ key: ObjectKey) -> SharedRecord {
+    inode.state.withLock { state in
+      if let known = state.shared { return known }
+      let record = records.record(of: key)
+      state.shared = record
+      return record
     }
   }
 
@@ -34,7 +59,10 @@ extension Overlay {
   /// Whether the store knows an object. Of a directory it may know because of something inside, of
   /// which the directory's inode knows nothing: so it is asked.
   func isStored(_ inode: Inode) throws(Errno) -> Bool {
-    if inode.type == .directory { return try store.record(of: inode.key()) != nil }
+    if inode.type == .directory {
+      guard let key = try storedKey(of: inode) else { return false }
+      return try store.record(of: key) != nil
+    }
     return try withRecord(of: inode) { (record, _) throws(Errno) in record.isStored }
   }
 
@@ -45,7 +73,11 @@ extension Overlay {
   /// still be made; with inode numbers alone they cannot.
   func startAnew(_ inode: Inode) throws(Errno) {
     guard let volume = inode.volume.key else { return }
-    let key = try inode.key()
+    if inode.naming == .byName {
+      inode.state.withLock { $0.isUnstored = true }
+      return
+    }
+    let key = try key(of: inode)
     try inode.state.withLock { (state) throws(Errno) in
       do throws(Errno) {
         if try store.record(of: key) != nil { try store.quarantine(key, because: .reusedKey) }
@@ -62,7 +94,8 @@ extension Overlay {
   func shown(_ status: FileStatus, of inode: Inode) -> FileStatus {
     var shown = status
     inode.hasLooseSetGroup.store(status.hasLooseSetGroup, ordering: .relaxed)
-    shown.inode = numbers.number(of: status.inode, on: inode.volume)
+    // As it was when the kernel first heard of it, also where the source makes up another.
+    shown.inode = numbers.number(of: inode.id.inode, on: inode.volume)
     if inode === rootInode, hasHiddenDirectory, shown.links > 2 { shown.links -= 1 }
     // When the store fails, files go on; the attribute calls say what is wrong.
     if inode.volume.key != nil,

@@ -67,7 +67,7 @@ import Testing
     #expect(try StoredState(store).objects.values.reduce(0) { $0 + $1.count } == 256)
   }
 
-  private func make(
+  func make(
     _ step: Int, in place: String, _ lines: inout [[String]]
   ) async throws {
     for (number, scenario) in LifetimeScenario.all.enumerated() where step < scenario.steps.count {
