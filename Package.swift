@@ -43,7 +43,8 @@ let package = Package(
       name: "Overlay", dependencies: ["FUSE", "SidecarStore", "AttributeModel", "LinuxSystem"],
       swiftSettings: safe),
     .target(
-      name: "Commands", dependencies: ["Overlay", "FUSE", "SidecarStore", "LinuxSystem"],
+      name: "Commands",
+      dependencies: ["Overlay", "FUSE", "SidecarStore", "AttributeModel", "LinuxSystem"],
       swiftSettings: safe),
     .executableTarget(
       name: "sidecarfs", dependencies: ["Commands", "LinuxSystem"], swiftSettings: safe),
@@ -100,7 +101,9 @@ let package = Package(
       name: "SQLiteTests", dependencies: ["SQLite", "LinuxSystem"], swiftSettings: common),
     .testTarget(
       name: "SidecarStoreTests",
-      dependencies: ["SidecarStore", "SQLite", "AttributeModel", "LinuxSystem", "CLinux"],
+      dependencies: [
+        "SidecarStore", "SQLite", "AttributeModel", "LinuxSystem", "CLinux", "CSQLite",
+      ],
       cSettings: gnu, swiftSettings: common),
     .testTarget(
       name: "FUSETests", dependencies: ["FUSE", "LinuxSystem", "TestSupport"],

@@ -16,6 +16,11 @@ enum Help {
       unmount   \(UnmountCommand.summary)
       run       \(RunCommand.summary)
       status    \(StatusCommand.summary)
+      check     \(CheckCommand.summary)
+      prune     \(PruneCommand.summary)
+      rebind    \(RebindCommand.summary)
+      export    \(ExportCommand.summary)
+      import    \(ImportCommand.summary)
 
     sidecarfs COMMAND --help tells more about each.
 
@@ -28,7 +33,8 @@ enum Help {
       /srv/data  /srv/view  fuse.sidecarfs  defaults,nofail  0  0
 
     exit status: 0 success, 1 usage or permission, 2 system error, 32 mount failure;
-    run: the command's own, 125 sidecarfs failed, 126 not executable, 127 not found
+    run: the command's own, 125 sidecarfs failed, 126 not executable, 127 not found;
+    check and those below it: 1 corrected, 4 errors left, 8 failed, 16 usage, 32 cancelled
 
     """
 

@@ -6,6 +6,7 @@ struct MountSettings {
   var isForeground = false
   var isTraced = false
   var isReadOnly = false
+  var salvages = false
   var allowsOthers: Bool?
   var store: FileName?
   var identity = IdentityChoice.auto
@@ -32,6 +33,9 @@ struct MountSettings {
       name: "allow-other",
       help: "let other users in (root's mounts always do; others need user_allow_other in"
         + " /etc/fuse.conf)"),
+    Option(
+      name: "salvage",
+      help: "a damaged store is moved away, and what can be read of it is kept in a new one"),
     Option(name: "foreground", letter: "f", help: "stay in front and log to standard error"),
     Option(name: "debug", letter: "d", help: "print a line a request; implies --foreground"),
     Option(
@@ -47,6 +51,7 @@ struct MountSettings {
       isTraced = true
       isForeground = true
     case "read-only": isReadOnly = true
+    case "salvage": salvages = true
     case "allow-other": allowsOthers = true
     case "store": store = try place(value)
     case "identity": identity = try choice(value, of: "identity")
@@ -94,11 +99,9 @@ struct MountSettings {
   /// already.
   func checkPermission() throws(CommandFailure) {
     if Processes.effectiveUser == 0 {
-      if ProcessPrivileges.has(
+      let mayMount = try? ProcessPrivileges.has(
         capability: ProcessPrivileges.systemAdministration, pid: Processes.identifier)
-      {
-        return
-      }
+      if mayMount == true { return }
       throw CommandFailure(
         .usage, "root may not mount here: it has no CAP_SYS_ADMIN",
         remedy: "let your container have it, as with --cap-add SYS_ADMIN --device /dev/fuse")
@@ -134,7 +137,7 @@ struct MountSettings {
       case "ro": isReadOnly = true
       case "rw": isReadOnly = false
       case "allow_other": allowsOthers = true
-      case "foreground", "debug": _ = try take(name, nil)
+      case "foreground", "debug", "salvage": _ = try take(name, nil)
       case _ where Self.forKernel.contains(name): kernelOptions.append(name)
       case _ where Self.forOthers.contains(name): continue
       default:

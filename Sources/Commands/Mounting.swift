@@ -38,12 +38,14 @@ final class Mounting: Sendable {
     do throws(StoreError) {
       let directory = try location.open(source: source.directory, named: sourcePath)
       let hidden = try Self.status(of: directory, storePath)
+      if settings.salvages { try Self.salvage(directory, storePath, report) }
       store = try SQLiteStore.open(
         directory, at: storePath, for: mountPoint,
         admission: StoreOwnership.admission(forUser: Processes.effectiveUser))
       let options = Overlay.Options(
         cache: settings.cache, identity: settings.identity, actsAsCaller: isRoot, report: report)
       overlay = try Self.overlay(source, store, hidden, options)
+      if store.wasLeftOpen { overlay.collectOrphans(of: source) }
     } catch {
       throw CommandFailure(.mount, "store \(error)")
     }
@@ -66,6 +68,23 @@ final class Mounting: Sendable {
       throw CommandFailure(
         .mount, "cannot mount at \(mountPoint): \(reasons.isEmpty ? error.message : reasons)",
         remedy: Self.remedy(isRoot))
+    }
+  }
+
+  private static func salvage(
+    _ directory: borrowing FileDescriptor, _ place: FileName, _ report: (String) -> Void
+  ) throws(StoreError) {
+    let copy: FileDescriptor
+    do throws(Errno) { copy = try directory.duplicate() } catch {
+      throw StoreError(.unreachable(error), at: place)
+    }
+    do throws(StoreError) {
+      let salvage = try StoreSalvage.run(
+        copy, at: place, for: FileName("sidecarfs mount --salvage"),
+        admission: StoreOwnership.admission(forUser: Processes.effectiveUser))
+      for line in salvage?.lines ?? [] { report(line) }
+    } catch {
+      if error.reason != .missing { throw error }
     }
   }
 
@@ -102,7 +121,7 @@ final class Mounting: Sendable {
   /// Ends ``serve()``; for any thread.
   func stop() { session.stop() }
 
-  private static func openSource(
+  static func openSource(
     _ path: FileName, _ identity: IdentityChoice
   ) throws(CommandFailure) -> Source {
     do throws(SourceError) {
@@ -128,7 +147,7 @@ final class Mounting: Sendable {
     }
   }
 
-  private static func location(
+  static func location(
     of source: borrowing Source, _ override: FileName?
   ) throws(CommandFailure) -> StoreLocation {
     let failure: String

@@ -15,6 +15,20 @@ public enum Sidecarfs {
     }
   }
 
+  /// The commands that end with the numbers of fsck(8).
+  private static func runTool(_ words: [FileName], _ output: Output) -> Int32 {
+    let rest = Array(words.dropFirst())
+    return ToolStatus.running(output) { () throws(CommandFailure) in
+      switch words.first?.description {
+      case "check": try CheckCommand.run(rest, output)
+      case "prune": try PruneCommand.run(rest, output)
+      case "rebind": try RebindCommand.run(rest, output)
+      case "export": try ExportCommand.run(rest, output)
+      default: try ImportCommand.run(rest, output)
+      }
+    }
+  }
+
   private static func dispatch(
     _ words: [FileName], _ output: Output
   ) throws(CommandFailure) -> Int32 {
@@ -24,6 +38,7 @@ public enum Sidecarfs {
     case "unmount", "umount": return try UnmountCommand.run(rest, output)
     case "run": return try RunCommand.run(rest, output)
     case "status": return try StatusCommand.run(rest, output)
+    case "check", "prune", "rebind", "export", "import": return runTool(words, output)
     case "help":
       guard let word = rest.first, rest.count == 1 else { fallthrough }
       return try dispatch([word, FileName("--help")], output)

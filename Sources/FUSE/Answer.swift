@@ -34,17 +34,17 @@ enum Answer {
       return fuse_reply_attr(request, &attributes, timed.timeout)
     case .link(let target): return fuse_reply_readlink(request, target.cString)
     case .opened(let opened):
-      var info = fuse_file_info(opened)
+      var info = fuse_file_info(opened, context.handles)
       let result = fuse_reply_open(request, &info)
-      if result != 0 { discardHandle(info.fh) }
+      if result != 0 { context.handles.discard(info.fh) }
       return result
     case .created(let entry, let opened):
       var parameters = fuse_entry_param(entry)
-      var info = fuse_file_info(opened)
+      var info = fuse_file_info(opened, context.handles)
       let result = fuse_reply_create(request, &parameters, &info)
       if result != 0 {
         context.fileSystem.release(opened.handle, entry.node)
-        discardHandle(info.fh)
+        context.handles.discard(info.fh)
         context.fileSystem.forget(entry.node, lookups: 1)
       }
       return result
@@ -102,18 +102,12 @@ func monotonicNanoseconds() -> Int64 {
 }
 
 extension fuse_file_info {
-  init(_ opened: Opened) {
+  init(_ opened: Opened, _ handles: HandleTable) {
     self.init()
-    fh = UInt64(UInt(bitPattern: Unmanaged.passRetained(opened.handle).toOpaque()))
+    fh = handles.keep(opened.handle)
     keep_cache = opened.keepsCache ? 1 : 0
     cache_readdir = opened.keepsCache ? 1 : 0
   }
-}
-
-/// Gives up the reference that the kernel's file handle stands for.
-func discardHandle(_ handle: UInt64) {
-  guard let address = UnsafeRawPointer(bitPattern: UInt(handle)) else { return }
-  Unmanaged<Handle>.fromOpaque(address).release()
 }
 
 extension statvfs {

@@ -39,7 +39,7 @@ func addFileOperations(_ table: inout fuse_lowlevel_ops) {
   table.release = { raw, node, info in
     answer(raw, .release, "\(node)") { (context) throws(Errno) in
       context.fileSystem.release(try context.handle(info), try context.node(node))
-      discardHandle(info?.pointee.fh ?? 0)
+      context.handles.discard(info?.pointee.fh ?? 0)
       return .done
     }
   }
@@ -105,7 +105,7 @@ func addDirectoryOperations(_ table: inout fuse_lowlevel_ops) {
   table.releasedir = { raw, node, info in
     answer(raw, .releasedir, "\(node)") { (context) throws(Errno) in
       context.fileSystem.releasedir(try context.handle(info), try context.node(node))
-      discardHandle(info?.pointee.fh ?? 0)
+      context.handles.discard(info?.pointee.fh ?? 0)
       return .done
     }
   }

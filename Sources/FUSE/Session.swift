@@ -99,7 +99,10 @@ public final class Session: @unchecked Sendable {
   ///
   /// Throws what /dev/fuse said when it failed otherwise.
   public func serve() throws(Errno) {
-    defer { unmount() }
+    defer {
+      unmount()
+      context.handles.discardAll()
+    }
     try workers.run(session)
   }
 

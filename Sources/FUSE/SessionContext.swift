@@ -6,6 +6,7 @@ import Synchronization
 final class SessionContext: Sendable {
   let fileSystem: any FileSystem
   let counters = OperationCounters()
+  let handles = HandleTable()
   let trace: (@Sendable (String) -> Void)?
   let workers: WorkerLoop
   let started: @Sendable () -> Void

@@ -92,8 +92,10 @@ public func detachFileSystemState() throws(Errno) {
 /// What the kernel lets another process do.
 public enum ProcessPrivileges {
   /// Whether the process has a capability (a number of linux/capability.h) in this process's user
-  /// namespace; false when that cannot be found out.
-  public static func has(capability: Int, pid: Int32) -> Bool {
+  /// namespace; false for one that is not visible from here, or gone.
+  ///
+  /// Throws what keeps this process from looking, such as `EMFILE`: that tells nothing of the other.
+  public static func has(capability: Int, pid: Int32) throws(Errno) -> Bool {
     guard pid > 0, (0..<64).contains(capability) else { return false }
     do throws(Errno) {
       let status = try FileDescriptor.open(FileName("/proc/\(pid)/status"), .readOnly)
@@ -105,7 +107,9 @@ public enum ProcessPrivileges {
       let ours = try FileDescriptor.open(FileName("/proc/self/ns/user"), .path).status()
       return theirs.device == ours.device && theirs.inode == ours.inode
     } catch {
-      return false
+      let hidden: [Errno] = [.noEntry, .noProcess, .accessDenied, .notPermitted]
+      if hidden.contains(error) { return false }
+      throw error
     }
   }
 

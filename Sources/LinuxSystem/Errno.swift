@@ -96,6 +96,9 @@ extension Errno: CustomStringConvertible {
 /// Not for `close`: on Linux the descriptor is gone even when it says `EINTR`.
 @discardableResult
 package func call<Result: FixedWidthInteger>(_ body: () -> Result) throws(Errno) -> Result {
+  #if DEBUG
+    if let code = Rehearsal.failure(at: .system) { throw Errno(code) }
+  #endif
   while true {
     let result = body()
     if result != -1 { return result }

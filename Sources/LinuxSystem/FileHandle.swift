@@ -31,20 +31,19 @@ extension FileDescriptor {
     return FileHandle(type: buffer.handle_type, bytes: bytes)
   }
 
-  /// Opens an object by its handle; `mount` is an open directory of the same file system.
+  /// Opens the object of a handle, on the file system that this descriptor, an open file or
+  /// directory of it, belongs to.
   ///
-  /// Always with `O_CLOEXEC`. `ESTALE` when the object is gone, `EPERM` for who has no
-  /// CAP_DAC_READ_SEARCH. The corresponding system call is `open_by_handle_at`.
-  public static func open(
-    _ handle: FileHandle, on mount: borrowing FileDescriptor, _ flags: OpenFlags
-  ) throws(Errno) -> FileDescriptor {
+  /// `ESTALE` when the object is gone, `EPERM` without CAP_DAC_READ_SEARCH. The corresponding system
+  /// call is `open_by_handle_at`.
+  public func open(_ handle: FileHandle, _ flags: OpenFlags) throws(Errno) -> FileDescriptor {
     guard handle.bytes.count <= 128 else { throw .invalidArgument }
     var buffer = clinux_file_handle()
     buffer.handle_bytes = UInt32(handle.bytes.count)
     buffer.handle_type = handle.type
     withUnsafeMutableBytes(of: &buffer.bytes) { $0.copyBytes(from: handle.bytes) }
-    let raw = mount.raw
-    return FileDescriptor(
-      owning: try call { clinux_open_by_handle(raw, &buffer, flags.rawValue | O_CLOEXEC) })
+    let raw = self.raw
+    return try FileDescriptor(
+      owning: call { clinux_open_by_handle(raw, &buffer, flags.rawValue | O_CLOEXEC) })
   }
 }

@@ -70,6 +70,11 @@ extension FileDescriptor {
   /// Whether a person reads what is written here. The corresponding function is `isatty`.
   public var isTerminal: Bool { isatty(raw) == 1 }
 
+  /// This process's standard input, as a descriptor of its own.
+  public static func standardInput() throws(Errno) -> FileDescriptor {
+    try FileDescriptor(owning: call { fcntl(0, F_DUPFD_CLOEXEC, 3) })
+  }
+
   /// This process's standard output, as a descriptor of its own.
   public static func standardOutput() throws(Errno) -> FileDescriptor {
     try FileDescriptor(owning: call { fcntl(1, F_DUPFD_CLOEXEC, 3) })

@@ -43,7 +43,7 @@ extension Inode {
     guard let mount = volume.mount, let handle = identity.flatMap({ FileHandle(identity: $0) })
     else { return nil }
     let found = try volume.pool.makingRoom { () throws(Errno) in
-      try FileDescriptor.open(handle, on: mount.file, .path)
+      try mount.file.open(handle, .path)
     }
     return try verified(HeldFile(found))
   }

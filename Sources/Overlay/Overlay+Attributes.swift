@@ -26,6 +26,7 @@ extension Overlay {
       record.changed = now
       record.isStored = true
     }
+    Rehearsal.pass(.kept)
     dropDead(lineage.steps.isEmpty ? [] : lineage.ancestors + [inode])
   }
 
@@ -47,10 +48,11 @@ extension Overlay {
     let attributes = try withRecord(of: inode) { (record, _) throws(Errno) in record.attributes }
     let hasTrusted =
       attributes.listSize(includingTrusted: true) != attributes.listSize(includingTrusted: false)
-    let mayKnow =
-      hasTrusted
-      && ProcessPrivileges.has(
+    var mayKnow = false
+    if hasTrusted {
+      mayKnow = try ProcessPrivileges.has(
         capability: ProcessPrivileges.systemAdministration, pid: request.pid)
+    }
     return attributes.nameList(includingTrusted: mayKnow)
   }
 
@@ -68,6 +70,7 @@ extension Overlay {
       record.attributes[name] = nil
       record.changed = now
     }
+    Rehearsal.pass(.kept)
   }
 
   /// The status before a change. chattr +i and +a on the source forbid changes here too (`EPERM`);

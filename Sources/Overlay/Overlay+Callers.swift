@@ -31,7 +31,7 @@ extension Overlay {
       // The kernel has let the caller pass: who may pass over mode bits without being root does so
       // here too.
       guard
-        ProcessPrivileges.has(
+        try ProcessPrivileges.has(
           capability: ProcessPrivileges.permissionOverride, pid: request.pid)
       else { throw error }
       caller.overridesPermissions = true

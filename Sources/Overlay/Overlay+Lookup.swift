@@ -172,9 +172,13 @@ extension Overlay {
     guard inode.state.withLock({ $0.isOrphan }), inode.volume.key != nil else { return }
     do throws(Errno) {
       if inode.naming == .byName { return try dropIfUnused(inode) }
-      // Underneath, a nameless file may have been given a name.
-      guard try inode.held().file.status().links == 0, try isStored(inode) else { return }
-      try store.discard(key(of: inode))
+      guard try isStored(inode) else { return }
+      if try inode.held().file.status().links == 0 {
+        try store.discard(key(of: inode))
+      } else {
+        // Underneath, it was given a name.
+        try store.link(key(of: inode), at: [])
+      }
     } catch {
       options.report("the store did not take note of a removal: \(error)")
     }

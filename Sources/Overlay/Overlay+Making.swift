@@ -98,6 +98,7 @@ extension Overlay {
     let held = try target.held()
     let directory = try parent.held()
     try directory.file.link(held.file, as: newName)
+    Rehearsal.pass(.linked)
     if target.naming == .byName {
       do throws(Errno) {
         let inode = try linkNamed(target, to: newName, in: parent)
@@ -150,6 +151,7 @@ extension Overlay {
     let status = try file.file.status()
     let volume = try volumes.volume(of: file.file, status)
     let (naming, key) = naming(on: volume, status, name, in: parent)
+    Rehearsal.pass(.made)
     if naming == .byName, let name, let key {
       try vacate(name, in: parent)
       // What is in the table under a name where nothing was is out of date.

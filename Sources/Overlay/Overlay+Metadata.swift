@@ -48,7 +48,7 @@ extension Overlay {
     let status = try held.file.status()
     guard status.hasLooseSetGroup, request.gid != status.gid,
       !request.supplementaryGroups().contains(status.gid),
-      !ProcessPrivileges.has(capability: ProcessPrivileges.setIDKeeping, pid: request.pid)
+      try !ProcessPrivileges.has(capability: ProcessPrivileges.setIDKeeping, pid: request.pid)
     else { return }
     try held.file.setMode(status.mode & ~FileStatus.setGroupBit)
   }

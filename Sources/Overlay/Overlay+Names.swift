@@ -26,6 +26,7 @@ extension Overlay {
   ) throws(Errno) {
     let intent = try announceRemoval(of: victim, name, in: parent)
     try make(change, announced: intent)
+    Rehearsal.pass(.unlinked)
     try lostNamed(name, in: parent, victim)
     settle(intent)
     // Whoever set the first attribute meanwhile has entered a name that is gone.
@@ -53,6 +54,7 @@ extension Overlay {
           fingerprint: Fingerprint(moved.held().file.status())))
     }
     try make(change, announced: intent)
+    Rehearsal.pass(.renamed)
     let isExchange = flags.contains(.exchange)
     if victim != nil, !isExchange, !flags.contains(.whiteout),
       (try? parent.held().file.status(of: name)) != nil

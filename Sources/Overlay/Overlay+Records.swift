@@ -26,8 +26,12 @@ extension Overlay {
         return try body(&record, key)
       }
     }
+    // Before the lock is taken: to open it again takes the locks of directories above.
+    let held = inode.state.withLock { $0.record == nil } ? try inode.held() : nil
     return try inode.state.withLock { (state) throws(Errno) in
-      if state.record == nil { state.record = try load(key, inode.type) }
+      if state.record == nil, let held {
+        state.record = try load(key, inode.type, held, isOrphan: state.isOrphan)
+      }
       var record = state.record ?? InodeRecord()
       // Let go of the copy in the state, so that a change does not copy the whole set.
       state.record = nil
@@ -45,12 +49,24 @@ extension Overlay {
     }
   }
 
-  private func load(_ key: ObjectKey, _ type: FileType) throws(Errno) -> InodeRecord {
+  private func load(
+    _ key: ObjectKey, _ type: FileType, _ held: HeldFile? = nil, isOrphan: Bool = false
+  ) throws(Errno) -> InodeRecord {
     guard let stored = try store.record(of: key) else { return InodeRecord() }
     guard stored.type == type else {
       // The number has come to mean something else: not this object's attributes.
       try store.quarantine(key, because: .otherType)
       return InodeRecord()
+    }
+    // One of ours was loaded before it lost its name. This one is of a mount that died.
+    if stored.isOrphan, !isOrphan, let held, try held.file.status().links > 0 {
+      guard key.volume.kind == .handle else {
+        // The object died, and its number has come to mean another.
+        try store.quarantine(key, because: .reusedKey)
+        return InodeRecord()
+      }
+      // The generation tells that it is the same: it was given a name underneath.
+      try store.link(key, at: [])
     }
     return InodeRecord(
       attributes: AttributeSet(stored.attributes), changed: stored.changed, isStored: true)
@@ -80,7 +96,11 @@ extension Overlay {
     let key = try key(of: inode)
     try inode.state.withLock { (state) throws(Errno) in
       do throws(Errno) {
-        if try store.record(of: key) != nil { try store.quarantine(key, because: .reusedKey) }
+        switch try store.record(of: key)?.isOrphan {
+        case .some(true): try store.discard(key)  // It is dead, or its number were not free.
+        case .some(false): try store.quarantine(key, because: .reusedKey)
+        case .none: break
+        }
       } catch {
         guard volume.kind == .handle else { throw error }
         options.report("the store could not be asked about a new object: \(error)")

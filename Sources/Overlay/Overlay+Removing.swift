@@ -17,6 +17,7 @@ extension Overlay {
       }
     }
     try directory.file.unlink(name)
+    Rehearsal.pass(.unlinked)
     lostName(name, in: parent, victim)
   }
 
@@ -32,6 +33,7 @@ extension Overlay {
       }
     }
     try directory.file.removeDirectory(name)
+    Rehearsal.pass(.unlinked)
     lostName(name, in: parent, victim)
   }
 
@@ -57,6 +59,7 @@ extension Overlay {
       return
     }
     try directory.file.rename(name, to: newDirectory.file, newName, flags)
+    Rehearsal.pass(.renamed)
 
     // Two names of one object: rename(2) does nothing.
     if let victim, victim.id == moved.id { return }

@@ -9,7 +9,8 @@ public import SidecarStore
 ///     OpenDirectory.reading -> SharedRecord, or Inode.state (one at a time) -> the store's own
 ///                           -> NodeTable's, DescriptorPool, VolumeTable, InodeNumbers (leaves)
 ///
-/// A system call on the source may be made under `OpenDirectory.reading` only.
+/// A system call on the source may be made under `OpenDirectory.reading` only, and under an inode's
+/// lock for the record of an orphan that a dead mount has left.
 public final class Overlay: FileSystem {
   /// How a source is shown.
   public struct Options: Sendable {
@@ -43,6 +44,7 @@ public final class Overlay: FileSystem {
   let records = SharedRecords()
   let options: Options
   let hidden: HiddenStore
+  let leftOrphans = Lock<LeftOrphans?>(nil)
   /// The device of our own mount, once there is one.
   let shownAs = Lock<UInt64?>(nil)
 
@@ -86,6 +88,7 @@ public final class Overlay: FileSystem {
   public func close() throws(Errno) {
     for inode in nodes.drain() { dropIfOrphan(inode) }
     descriptors.removeAll()
+    try collectLeftOrphans()
     try store.sync()
   }
 

@@ -55,7 +55,7 @@ final class Volume: Sendable {
     guard key.kind == .handle else { return nil }
     do throws(Errno) {
       let mount = try directory.reopen([.readOnly, .directory])
-      _ = try FileDescriptor.open(directory.handle(), on: mount, .path)
+      _ = try mount.open(directory.handle(), .path)
       return HeldFile(mount)
     } catch {
       return nil

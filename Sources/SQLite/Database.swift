@@ -11,12 +11,17 @@ public final class Database: @unchecked Sendable {
   /// Called before every step of every statement: where tests let the n-th one fail.
   package var beforeStep: (() throws(SQLiteError) -> Void)?
 
+  private var watcher: Watcher?
+
   /// How a file is opened.
   public enum Access: Sendable {
     /// Reading and writing; the file is made if it is missing.
     case readWrite
     /// Reading only.
     case readOnly
+    /// Reading a file that nobody changes meanwhile: without its log, and without making anything
+    /// beside it.
+    case unchanging
   }
 
   /// Opens a file by a path that is used as it is, links included.
@@ -26,12 +31,19 @@ public final class Database: @unchecked Sendable {
   public init(_ path: FileName, _ access: Access) throws(SQLiteError) {
     guard let vfs = LiteralPathVFS.name else { throw SQLiteError(code: SQLITE_NOMEM) }
     let mode =
-      access == .readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+      switch access {
+      case .readWrite: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+      case .readOnly: SQLITE_OPEN_READONLY
+      case .unchanging: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
+      }
     var opened: OpaquePointer?
-    let result = sqlite3_open_v2(
-      path.cString, &opened, mode | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, vfs)
+    let result = SQLiteError.answering {
+      sqlite3_open_v2(
+        access == .unchanging ? path.unchangingURI : path.cString, &opened,
+        mode | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, vfs)
+    }
     guard result == SQLITE_OK, let opened else {
-      let error = SQLiteError(code: result, connection: opened)
+      let error = SQLiteError(answer: result)
       sqlite3_close_v2(opened)
       throw error
     }
@@ -83,6 +95,20 @@ public final class Database: @unchecked Sendable {
   /// The file can only be read.
   public var isReadOnly: Bool { sqlite3_db_readonly(connection, "main") == 1 }
 
+  /// Lets a damaged file be read as far as it goes, also one that is shorter than it says.
+  public func readDespiteDamage() throws(SQLiteError) {
+    _ = csqlite_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 0)
+    try execute("PRAGMA writable_schema = ON")
+  }
+
+  /// Makes sure that the file is where it was opened: one that somebody has removed, or put another
+  /// in the place of, would take changes that nobody can find again.
+  public func checkPlace() throws(SQLiteError) {
+    var hasMoved: Int32 = 0
+    sqlite3_file_control(connection, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved)
+    if hasMoved != 0 { throw .moved }
+  }
+
   /// Leaves the write-ahead log where it is when the last connection closes.
   public func keepLogOnClose(_ keep: Bool) {
     _ = csqlite_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep ? 1 : 0)
@@ -92,31 +118,67 @@ public final class Database: @unchecked Sendable {
   ///
   /// `SQLITE_BUSY` when a reader, also one of another process, does not let go in time.
   public func checkpoint() throws(SQLiteError) {
-    try check(
-      sqlite3_wal_checkpoint_v2(connection, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil))
+    try check {
+      sqlite3_wal_checkpoint_v2(connection, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
+    }
   }
 
   /// Moves into the database what no reader needs, and waits for none. When that was everything,
   /// the next transaction writes over the log from its start and needs no more room.
   public func checkpointWithoutWaiting() throws(SQLiteError) {
-    try check(sqlite3_wal_checkpoint_v2(connection, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil))
+    try check {
+      sqlite3_wal_checkpoint_v2(connection, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
+    }
   }
 
   /// Copies the whole database, as it is at this moment, over the file at `path`, durably.
   public func copy(to path: FileName) throws(SQLiteError) {
     let target = try Database(path, .readWrite)
     guard let backup = sqlite3_backup_init(target.connection, "main", connection, "main") else {
-      throw SQLiteError(
-        code: sqlite3_extended_errcode(target.connection), connection: target.connection)
+      throw SQLiteError(code: sqlite3_extended_errcode(target.connection))
     }
-    sqlite3_backup_step(backup, -1)
-    let result = sqlite3_backup_finish(backup)
-    guard result == SQLITE_OK else {
-      throw SQLiteError(code: result, connection: target.connection)
+    try target.check {
+      sqlite3_backup_step(backup, -1)
+      return sqlite3_backup_finish(backup)
     }
   }
 
-  func check(_ result: Int32) throws(SQLiteError) {
-    guard result == SQLITE_OK else { throw SQLiteError(code: result, connection: connection) }
+  /// Calls `body` now and then while a statement runs, every so many steps of SQLite's machine; when
+  /// it answers false the statement fails with `SQLITE_INTERRUPT`.
+  public func whileRunning(every steps: Int32, _ body: (() -> Bool)?) {
+    watcher = body.map { Watcher($0) }
+    guard let watcher else {
+      sqlite3_progress_handler(connection, 0, nil, nil)
+      return
+    }
+    sqlite3_progress_handler(
+      connection, steps,
+      { context in
+        guard let context else { return 0 }
+        return Unmanaged<Watcher>.fromOpaque(context).takeUnretainedValue().body() ? 0 : 1
+      }, Unmanaged.passUnretained(watcher).toOpaque())
+  }
+
+  func check(_ body: () -> Int32) throws(SQLiteError) {
+    let result = SQLiteError.answering(body)
+    guard result == SQLITE_OK else { throw SQLiteError(answer: result) }
+  }
+}
+
+private final class Watcher {
+  let body: () -> Bool
+  init(_ body: @escaping () -> Bool) { self.body = body }
+}
+
+extension FileName {
+  /// As SQLite takes a file that nobody changes (sqlite.org/uri.html).
+  fileprivate var unchangingURI: [CChar] {
+    let special = Array("%?#".utf8)
+    let escaped = bytes.flatMap { byte in
+      special.contains(byte) ? Array("%\(String(byte, radix: 16))".utf8) : [byte]
+    }
+    return (Array("file:".utf8) + escaped + Array("?immutable=1".utf8)).map {
+      CChar(bitPattern: $0)
+    } + [0]
   }
 }

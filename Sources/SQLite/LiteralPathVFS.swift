@@ -1,5 +1,6 @@
 import CSQLite
 import Glibc
+import LinuxSystem
 
 /// SQLite's own Unix file layer, except that a path stays as it was given.
 ///
@@ -13,9 +14,14 @@ enum LiteralPathVFS {
   private static func register() -> String? {
     let name = "unix-literal-path"
     guard let original = sqlite3_vfs_find("unix"), let cName = strdup(name) else { return nil }
+    if Rehearsal.isOn { StoreWrites.watch(original) }
     // SQLite keeps the pointer for the life of the process.
     let copy = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
     copy.initialize(to: original.pointee)
+    #if DEBUG
+      // Room for what tests put before a file.
+      copy.pointee.szOsFile += 64
+    #endif
     copy.pointee.pNext = nil
     copy.pointee.zName = UnsafePointer(cName)
     copy.pointee.xFullPathname = { _, path, room, result in

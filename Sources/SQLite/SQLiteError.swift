@@ -1,11 +1,12 @@
 import CSQLite
+import Glibc
 public import LinuxSystem
 
 /// What SQLite answered instead of doing what it was asked.
 public struct SQLiteError: Error, Hashable, Sendable {
   /// SQLite's extended result code (`SQLITE_IOERR_FSYNC`, ...).
   public let code: Int32
-  /// What `errno` said when SQLite met an I/O error; 0 when that is not known.
+  /// What `errno` said after the call; 0 when that is not known.
   public let systemCode: Int32
 
   /// An answer of SQLite.
@@ -14,9 +15,19 @@ public struct SQLiteError: Error, Hashable, Sendable {
     self.systemCode = systemCode
   }
 
-  init(code: Int32, connection: OpaquePointer?) {
+  /// The answer to a call just made by ``answering(_:)``.
+  ///
+  /// From the thread's `errno`: what `sqlite3_system_errno` says is, when a commit fails, of an
+  /// earlier failure.
+  init(answer code: Int32) {
     self.code = code
-    self.systemCode = connection.map { sqlite3_system_errno($0) } ?? 0
+    systemCode = Glibc.errno
+  }
+
+  /// Makes a call of SQLite that may fail, so that `errno` afterwards is of this call.
+  static func answering(_ body: () -> Int32) -> Int32 {
+    Glibc.errno = 0
+    return body()
   }
 
   /// The file is damaged, or no database at all.
@@ -25,11 +36,15 @@ public struct SQLiteError: Error, Hashable, Sendable {
   public var isNotADatabase: Bool { primary == SQLITE_NOTADB }
   /// A file could not be opened.
   public var isCannotOpen: Bool { primary == SQLITE_CANTOPEN }
+  /// A row would break a rule of its table.
+  public var isConstraint: Bool { primary == SQLITE_CONSTRAINT }
   /// The disk failed to read, write or sync.
   public var isInputOutput: Bool { primary == SQLITE_IOERR }
 
   /// A row that cannot be: the database is damaged.
   public static let unexpected = SQLiteError(code: SQLITE_CORRUPT)
+  /// The file is not where it was opened (`SQLITE_READONLY_DBMOVED`).
+  public static let moved = SQLiteError(code: SQLITE_READONLY | 4 << 8)
   /// The connection is closed.
   public static let closed = SQLiteError(code: SQLITE_MISUSE)
 
@@ -37,8 +52,8 @@ public struct SQLiteError: Error, Hashable, Sendable {
 
   /// What a system call would have said: the one table between SQLite's codes and the kernel's.
   ///
-  /// SQLite keeps the `errno` of the last failed call even where a later one failed for another
-  /// reason, so that only those values are believed that cannot come from anything harmless.
+  /// What SQLite does to clean up may fail, too, and leave its own number, so that only those values
+  /// are believed that cannot come from anything harmless.
   public var errno: Errno {
     switch primary {
     case SQLITE_FULL: .noSpace
@@ -48,7 +63,7 @@ public struct SQLiteError: Error, Hashable, Sendable {
         .noSpace, .overQuota, .readOnly, .tooManyOpenFiles, .accessDenied, .notPermitted, .noEntry,
         .loop,
       ]) ?? .inputOutput
-    case SQLITE_READONLY: .readOnly
+    case SQLITE_READONLY: self == .moved ? .inputOutput : .readOnly
     case SQLITE_PERM, SQLITE_AUTH: .accessDenied
     case SQLITE_BUSY, SQLITE_LOCKED: .busy
     case SQLITE_NOMEM: .noMemory

@@ -24,9 +24,10 @@ public final class Statement: @unchecked Sendable {
 
   init(_ text: String, of database: Database) throws(SQLiteError) {
     var compiled: OpaquePointer?
-    let result = sqlite3_prepare_v3(
-      database.connection, text, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &compiled, nil)
-    try database.check(result)
+    try database.check {
+      sqlite3_prepare_v3(
+        database.connection, text, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &compiled, nil)
+    }
     guard let compiled else { throw SQLiteError(code: SQLITE_MISUSE) }
     self.database = database
     statement = compiled
@@ -36,7 +37,11 @@ public final class Statement: @unchecked Sendable {
 
   /// Runs to the end and says how many rows were inserted, changed or deleted.
   @discardableResult
-  public func run(_ values: Value...) throws(SQLiteError) -> Int {
+  public func run(_ values: Value...) throws(SQLiteError) -> Int { try run(values: values) }
+
+  /// The same, of a list.
+  @discardableResult
+  public func run(values: [Value]) throws(SQLiteError) -> Int {
     defer { reset() }
     try bind(values)
     while try step() {}
@@ -63,17 +68,17 @@ public final class Statement: @unchecked Sendable {
 
   private func step() throws(SQLiteError) -> Bool {
     if let beforeStep = database.beforeStep { try beforeStep() }
-    let result = sqlite3_step(statement)
+    let result = SQLiteError.answering { sqlite3_step(statement) }
     switch result {
     case SQLITE_ROW: return true
     case SQLITE_DONE: return false
-    default: throw SQLiteError(code: result, connection: database.connection)
+    default: throw SQLiteError(answer: result)
     }
   }
 
   private func bind(_ values: [Value]) throws(SQLiteError) {
     for (value, index) in zip(values, Int32(1)...) {
-      try database.check(bind(value, at: index))
+      try database.check { bind(value, at: index) }
     }
   }
 
@@ -119,6 +124,16 @@ public struct Row {
     }
     let count = Int(sqlite3_column_bytes(statement, column))
     return Array(UnsafeRawBufferPointer(start: start, count: count))
+  }
+
+  /// A column as what it is; numbers with a fraction, which no table of ours has, as text.
+  public func value(_ column: Int32) throws(SQLiteError) -> Value {
+    switch sqlite3_column_type(statement, column) {
+    case SQLITE_NULL: .null
+    case SQLITE_INTEGER: .integer(integer(column))
+    case SQLITE_BLOB: .blob(try blob(column))
+    default: .text(text(column))
+    }
   }
 
   /// A column as text.

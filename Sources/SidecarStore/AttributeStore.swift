@@ -57,6 +57,9 @@ public protocol AttributeStore: AnyObject, Sendable {
   /// Everything changed so far outlives a power failure when this returns (as fsync(2) promises).
   func sync() throws(Errno)
 
+  /// The objects whose last name is gone. After a mount that died they may be gone as well.
+  func orphans() throws(Errno) -> [ObjectKey]
+
   /// How many objects, attributes, orphans and quarantined records there are.
   func counts() throws(Errno) -> StoreCounts
 }
@@ -156,6 +159,10 @@ public enum QuarantineReason: String, Hashable, Sendable, CaseIterable {
   case otherType = "other type"
   /// A change of names was cut off, and what is there does not tell whether it was made.
   case undecided = "undecided change of names"
+  /// No object has the key any more.
+  case gone = "gone"
+  /// Attributes were found that belong to no object.
+  case noObject = "no object"
 }
 
 /// How much a store holds.

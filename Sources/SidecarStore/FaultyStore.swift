@@ -104,6 +104,10 @@ package final class FaultyStore: EntryStore {
     }
   }
 
+  package func orphans() throws(Errno) -> [ObjectKey] {
+    try passing { () throws(Errno) in try base.orphans() }
+  }
+
   package func counts() throws(Errno) -> StoreCounts {
     try passing { () throws(Errno) in try base.counts() }
   }

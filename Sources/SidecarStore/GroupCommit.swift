@@ -68,6 +68,7 @@ final class GroupCommit: Sendable {
   func close(_ change: @escaping Change) throws(Errno) {
     defer { abandon() }
     try performDurably(change)
+    Rehearsal.pass(.storeClosing)
     do throws(SQLiteError) {
       try connection.withLock { (connection) throws(SQLiteError) in
         try connection?.database.checkpoint()
@@ -195,8 +196,11 @@ private struct Connection: Sendable {
   ) throws(SQLiteError) {
     try begin.run()
     do throws(SQLiteError) {
+      try database.checkPlace()
       try body(tables)
+      Rehearsal.pass(.inTransaction)
       try commit.run()
+      Rehearsal.pass(.committed)
     } catch {
       // When this fails too, the next transaction tries it again first.
       if database.isInTransaction { _ = try? rollback.run() }

@@ -90,6 +90,11 @@ public final class MemoryStore: EntryStore {
   /// Does nothing: nothing here outlives the process.
   public func sync() throws(Errno) {}
 
+  /// The objects whose last name is gone.
+  public func orphans() throws(Errno) -> [ObjectKey] {
+    contents.withLock { $0.records.filter { $0.value.isOrphan }.map(\.key) }
+  }
+
   /// How much there is.
   public func counts() throws(Errno) -> StoreCounts {
     contents.withLock { contents in

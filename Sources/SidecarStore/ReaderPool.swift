@@ -18,6 +18,8 @@ final class ReaderPool: Sendable {
 
   let path: FileName
   private let limit: Int
+  /// The file that is read: another may come in its place, and must not be read.
+  private let file: (device: UInt64, inode: UInt64)?
   private let state = Lock(State())
   private let isFree = Condition()
 
@@ -25,6 +27,7 @@ final class ReaderPool: Sendable {
   init(_ path: FileName, limit: Int) {
     self.path = path
     self.limit = limit
+    file = Self.file(at: path)
   }
 
   /// Runs `body` with a connection that no other thread uses meanwhile.
@@ -59,12 +62,19 @@ final class ReaderPool: Sendable {
     }
     if case .idle(let reader) = place { return reader }
     do throws(SQLiteError) {
-      return try StoreReader(path)
+      let reader = try StoreReader(path)
+      guard let file, let found = Self.file(at: path), found == file else { throw .moved }
+      return reader
     } catch {
       state.withLock { $0.count -= 1 }
       isFree.signal()
-      throw error
+      // Who asks for an attribute must not be told that the file is missing.
+      throw error.errno == .noEntry ? .moved : error
     }
+  }
+
+  private static func file(at path: FileName) -> (device: UInt64, inode: UInt64)? {
+    (try? FileDescriptor.open(path, [.path, .noFollow]).status()).map { ($0.device, $0.inode) }
   }
 
   private func giveBack(_ reader: StoreReader) {

@@ -26,9 +26,13 @@ extension SQLiteStore {
     let opening = StoreOpening(place: place, directory: directory.procPath, schema: schema)
     try opening.checkHeader(in: directory)
     let lock = try StoreLock.take(in: directory, at: place, for: mountpoint)
+    Rehearsal.pass(.storeLocked)
     try opening.makeFile(in: directory)
     let database = try opening.openDatabase(in: directory)
     prepare(database)
+    let wasLeftOpen = try opening.attempt { () throws(SQLiteError) in
+      try database.integer("SELECT value FROM meta WHERE key = 'clean'") == 0
+    }
     let writer = try opening.attempt { () throws(SQLiteError) in try GroupCommit(database) }
     do throws(Errno) {
       try writer.performDurably { (tables) throws(SQLiteError) in
@@ -37,10 +41,11 @@ extension SQLiteStore {
     } catch {
       throw StoreError(error == .readOnly ? .readOnly : .unreachable(error), at: place)
     }
+    Rehearsal.pass(.storeOpened)
     // From here on the last one to leave empties the log.
     database.keepLogOnClose(false)
     return SQLiteStore(
       directory: directory, lock: lock, readers: ReaderPool(opening.path, limit: 8),
-      writer: writer)
+      writer: writer, wasLeftOpen: wasLeftOpen)
   }
 }

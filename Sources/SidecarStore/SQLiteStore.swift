@@ -9,14 +9,17 @@ import SQLite
 public final class SQLiteStore: EntryStore {
   /// The way to every file of the store, open for as long as any of them is.
   private let directory: FileDescriptor
+  /// The last mount that had the store did not close it: it died.
+  public let wasLeftOpen: Bool
   private let lock: FileDescriptor
   let readers: ReaderPool
   let writer: GroupCommit
 
   init(
     directory: consuming FileDescriptor, lock: consuming FileDescriptor, readers: ReaderPool,
-    writer: GroupCommit
+    writer: GroupCommit, wasLeftOpen: Bool
   ) {
+    self.wasLeftOpen = wasLeftOpen
     self.directory = directory
     self.lock = lock
     self.readers = readers
@@ -97,6 +100,11 @@ public final class SQLiteStore: EntryStore {
   /// Waits until the disk has everything; at once when it has.
   public func sync() throws(Errno) { try writer.sync() }
 
+  /// The objects whose last name is gone.
+  public func orphans() throws(Errno) -> [ObjectKey] {
+    try readers.read { (reader) throws(SQLiteError) in try reader.orphans() }
+  }
+
   /// How much there is.
   public func counts() throws(Errno) -> StoreCounts {
     try readers.read { (reader) throws(SQLiteError) in try reader.counts() }
@@ -109,6 +117,7 @@ public final class SQLiteStore: EntryStore {
     defer { try? lock.lockWhole(LOCK_UN) }
     readers.close()
     try writer.close { (tables) throws(SQLiteError) in try tables.setMeta("clean", to: 1) }
+    Rehearsal.pass(.storeClosed)
   }
 
   package func dump() throws(Errno) -> StoreContents {

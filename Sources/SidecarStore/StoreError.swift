@@ -24,6 +24,10 @@ public struct StoreError: Error, Hashable, Sendable {
     case noPlace
     /// A system call failed.
     case unreachable(Errno)
+    /// There is no store.
+    case missing
+    /// Reading or writing it failed.
+    case failed(Errno)
   }
 
   /// What is wrong.
@@ -55,6 +59,8 @@ extension StoreError: CustomStringConvertible {
     case .noSharedMemory: "this file system cannot hold the store (no shared memory for its log)"
     case .noPlace: "no place for the store: neither XDG_STATE_HOME nor HOME is set"
     case .unreachable(let errno): "cannot open the store: \(errno)"
+    case .missing: "there is no store"
+    case .failed(let errno): "the store: \(errno)"
     }
   }
 
@@ -66,7 +72,9 @@ extension StoreError: CustomStringConvertible {
     case .unsafe:
       "make it root's alone if you trust what is in it (chown root, chmod go-w), or choose another"
         + " place with --store"
-    case .damaged: "put back a copy, or save what can be read with sqlite3's .recover"
+    case .damaged: "put back a copy, or save what can be read with sidecarfs check --salvage"
+    case .missing: "name the source, or the store with --store"
+    case .failed: "look at the disk that it is on; what was there before stays"
     case .readOnly, .noSharedMemory, .noPlace, .unreachable: "choose another place with --store"
     }
   }

@@ -28,6 +28,34 @@ enum StoreLock {
     throw StoreError(.inUse(by: describe(text)), at: place)
   }
 
+  /// Whoever has the lock; takes it for as long as the descriptor is open if nobody does. Without a
+  /// lock file, or where it cannot be opened, nobody has it and nothing is taken.
+  static func look(
+    in directory: borrowing FileDescriptor, at place: FileName, for purpose: FileName
+  ) -> Hold {
+    do throws(StoreError) {
+      // Taking it would make the file where it is missing.
+      guard (try? directory.status(of: FileName("lock"))) != nil else { return Hold() }
+      return Hold(lock: try take(in: directory, at: place, for: purpose))
+    } catch {
+      if case .inUse(let holder) = error.reason { return Hold(holder: holder) }
+      return Hold()
+    }
+  }
+
+  /// Who has a store.
+  struct Hold: ~Copyable {
+    /// Another process.
+    let holder: String?
+    /// We have.
+    var lock: FileDescriptor?
+
+    init(holder: String? = nil, lock: consuming FileDescriptor? = nil) {
+      self.holder = holder
+      self.lock = lock
+    }
+  }
+
   private static func isTaken(_ file: borrowing FileDescriptor) throws(Errno) -> Bool {
     do throws(Errno) {
       try file.lockWhole(LOCK_EX | LOCK_NB)
@@ -40,6 +68,7 @@ enum StoreLock {
   private static func describe(_ note: String) -> String {
     let parts = note.split(separator: " ", maxSplits: 1)
     guard parts.count == 2 else { return "another mount" }
+    if !parts[1].hasPrefix("/") { return "\(parts[1]) (process \(parts[0]))" }
     return "the mount at \(parts[1]) (process \(parts[0]))"
   }
 }

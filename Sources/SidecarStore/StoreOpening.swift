@@ -8,7 +8,7 @@ struct StoreOpening {
   let directory: FileName
   let schema: Schema
 
-  private static let fileName = "store.db"
+  static let fileName = "store.db"
   var path: FileName { path(of: Self.fileName) }
 
   /// Turns away other people's files before SQLite touches them: it would leave its own beside.
@@ -22,6 +22,12 @@ struct StoreOpening {
       header = try file.read(at: 0, count: 100)
     } catch {
       throw StoreError(.unreachable(error), at: place)
+    }
+    // The power failed while the first page was written: with the journal it becomes empty again.
+    if status.size <= 4096, header.allSatisfy({ $0 == 0 }),
+      try StoreOwnership.status(of: Self.fileName + "-journal", in: directory, at: place) != nil
+    {
+      return
     }
     // "The Database Header" of SQLite's file format; numbers have their high byte first.
     guard header.count == 100, header.starts(with: Array("SQLite format 3\0".utf8)) else {
@@ -56,6 +62,7 @@ struct StoreOpening {
     if database.isReadOnly { throw StoreError(.readOnly, at: place) }
     // Damage must be found before anything is built on it.
     if version > 0 { try checkSoundness(of: database) }
+    if version == 0 { try markAsOurs(database) }
     try useLog(database)
     if version < schema.version {
       try upgrade(database, from: version, in: directory)
@@ -89,7 +96,7 @@ struct StoreOpening {
     }
   }
 
-  private func path(of name: String) -> FileName { FileName("\(directory)/\(name)") }
+  func path(of name: String) -> FileName { FileName("\(directory)/\(name)") }
 
   private func check(applicationID: Int64, version: Int64, isEmpty: Bool) throws(StoreError) {
     let isNew = applicationID == 0 && version == 0 && isEmpty
@@ -124,6 +131,14 @@ struct StoreOpening {
       return findings == ["ok"] ? nil : findings.first ?? "no answer"
     }
     if let problem { throw StoreError(.damaged(problem), at: place) }
+  }
+
+  /// Before there is a log: what is only there may reach the file after the pages behind the first,
+  /// and a file that the power left so would not be known for ours.
+  private func markAsOurs(_ database: Database) throws(StoreError) {
+    try attempt { () throws(SQLiteError) in
+      try database.execute("PRAGMA application_id = \(Schema.applicationID)")
+    }
   }
 
   private func useLog(_ database: Database) throws(StoreError) {

@@ -7,6 +7,7 @@ import SQLite
 final class StoreReader: Sendable {
   private let findRecord: Statement
   private let count: Statement
+  private let findOrphans: Statement
   private let findEntry: Statement
   private let findIntents: Statement
   private let findStep: Statement
@@ -23,6 +24,11 @@ final class StoreReader: Sendable {
       FROM volume JOIN object ON object.volume = volume.id AND object.key = ?3
         LEFT JOIN attribute ON attribute.object = object.id
       WHERE volume.key = ?1 AND volume.kind = ?2
+      """)
+    findOrphans = try database.prepare(
+      """
+      SELECT volume.key, volume.kind, object.key FROM object JOIN volume ON volume.id = volume
+      WHERE orphan <> 0 AND object.key IS NOT NULL
       """)
     count = try database.prepare(
       """
@@ -117,6 +123,17 @@ final class StoreReader: Sendable {
       record?.attributes[try AttributeName(row, 5)] = try row.blob(6)
     }
     return record
+  }
+
+  func orphans() throws(SQLiteError) -> [ObjectKey] {
+    var found: [ObjectKey] = []
+    try findOrphans.rows { (row) throws(SQLiteError) in
+      guard let kind = IdentityKind(rawValue: row.text(1)) else { throw SQLiteError.unexpected }
+      found.append(
+        ObjectKey(
+          volume: VolumeKey(bytes: try row.blob(0), kind: kind), bytes: try row.blob(2)))
+    }
+    return found
   }
 
   func counts() throws(SQLiteError) -> StoreCounts {

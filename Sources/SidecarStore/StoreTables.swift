@@ -126,7 +126,11 @@ struct StoreTables: Sendable {
   }
 
   func discard(_ object: ObjectKey) throws(SQLiteError) {
-    guard let identifier = try find(object) else { return }
+    if let identifier = try find(object) { try discard(identifier) }
+  }
+
+  /// Forgets the object of a number.
+  func discard(_ identifier: Int64) throws(SQLiteError) {
     try removeAttributes.run(.integer(identifier))
     try removeNames.run(.integer(identifier))
     try removeEntries.run(.integer(identifier))
@@ -135,11 +139,13 @@ struct StoreTables: Sendable {
   }
 
   func quarantine(_ object: ObjectKey, because reason: QuarantineReason) throws(SQLiteError) {
-    guard let identifier = try find(object) else { return }
-    try quarantine(identifier, because: reason)
+    if let identifier = try find(object) { try quarantine(identifier, because: reason) }
   }
 
-  func quarantine(_ identifier: Int64, because reason: QuarantineReason) throws(SQLiteError) {
+  /// Sets the object of a number aside.
+  func quarantine(
+    _ identifier: Int64, because reason: QuarantineReason
+  ) throws(SQLiteError) {
     try addQuarantined.run(
       .integer(identifier), .text(reason.rawValue), .integer(Timestamp.now.seconds))
     try removeKey.run(.integer(identifier))

@@ -61,7 +61,22 @@ import Testing
     Mistake(["run", "--bogus", "one", "--", "true"], 125, "--bogus", "--help"),
   ]
 
-  @Test(arguments: mistakes) func isToldInOneLine(_ mistake: Mistake) {
+  /// The commands that end with the numbers of fsck(8).
+  static let toolMistakes =
+    ["check", "prune", "rebind", "export", "import"].flatMap { name in
+      [
+        Mistake([name], 16, "usage:"), Mistake([name, "--bogus", "one"], 16, "--bogus", "--help"),
+        Mistake([name, "one", "two", "three"], 16, "usage:"),
+        Mistake([name, "--identity", "name", "one"], 16, "name", "handle", "inode"),
+        Mistake([name, "/nowhere/at/all"], 8, "/nowhere/at/all"),
+      ]
+    } + [
+      Mistake(["prune", "--older-than", "many", "one"], 16, "many"),
+      Mistake(["export", "--format", "xml", "one"], 16, "xml", "getfattr", "json"),
+      Mistake(["import", "--native", "one", "two"], 16, "usage:"),
+    ]
+
+  @Test(arguments: mistakes + toolMistakes) func isToldInOneLine(_ mistake: Mistake) {
     let spoken = Spoken(mistake.words)
     #expect(spoken.status == mistake.status)
     #expect(spoken.output.isEmpty)
@@ -72,7 +87,9 @@ import Testing
     for word in mistake.mentions { #expect(line.contains(word)) }
   }
 
-  @Test(arguments: ["mount", "unmount", "run", "status"]) func commandsTeach(_ name: String) {
+  @Test(arguments: [
+    "mount", "unmount", "run", "status", "check", "prune", "rebind", "export", "import",
+  ]) func commandsTeach(_ name: String) {
     for words in [[name, "--help"], [name, "-h"], ["help", name]] {
       let spoken = Spoken(words)
       #expect(spoken.status == 0 && spoken.complaints.isEmpty)
@@ -97,7 +114,9 @@ import Testing
     for words in [["--help"], ["-h"], ["help"]] {
       let spoken = Spoken(words)
       #expect(spoken.status == 0)
-      for name in ["mount", "unmount", "run", "status"] {
+      for name in [
+        "mount", "unmount", "run", "status", "check", "prune", "rebind", "export", "import",
+      ] {
         #expect(spoken.output.contains("\n  \(name) "))
       }
       for status in ExitStatus.allCases { #expect(spoken.output.contains("\(status.rawValue)")) }
@@ -113,5 +132,6 @@ import Testing
   /// They are promised: scripts count on them.
   @Test func exitStatusesStay() {
     #expect(ExitStatus.allCases.map(\.rawValue) == [0, 1, 2, 32, 125, 126, 127])
+    #expect(ToolStatus.allCases.map(\.rawValue) == [0, 1, 4, 8, 16, 32])
   }
 }

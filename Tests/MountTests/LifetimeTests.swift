@@ -67,6 +67,39 @@ import Testing
     #expect(try StoredState(store).objects.values.reduce(0) { $0 + $1.count } == 256)
   }
 
+  /// The mount's root keeps what it has, and what is left in place of a name that moved has nothing.
+  @Test(arguments: SourceKind.allCases) func rootAndWhiteout(_ kind: SourceKind) throws {
+    let scratch = try Scratch()
+    let source = try Source(kind, in: scratch)
+    let native = try Source(kind, in: scratch, named: "native")
+    let store = try scratch.directory("store")
+    let mount = try Mount(source.path, store: store, in: scratch)
+    let root = mount.mountPoint
+    try call(setxattr(root, "user.root", "1", 1, 0))
+    try call(setxattr(root, "trusted.root", "2", 1, 0))
+    let (from, to) = (root + "/f", root + "/g")
+    for path in [from, native.path + "/f"] { try writeFile(path, []) }
+    for path in [from, native.path + "/f"] where path == from || kind != .ramfs {
+      try call(setxattr(path, "user.f", "1", 1, 0))
+    }
+    let whiteout: UInt32 = 4
+    let wanted = clinux_renameat2(
+      AT_FDCWD, native.path + "/f", AT_FDCWD, native.path + "/g", whiteout)
+    let code = errno
+    let result = clinux_renameat2(AT_FDCWD, from, AT_FDCWD, to, whiteout)
+    #expect(result == wanted && (result == 0 || errno == code), "\(kind)")
+    let moved = result == 0 ? to : from
+    for _ in 0..<2 {
+      #expect(try attributesOf(moved).count == 1, "\(kind)")
+      if result == 0 { #expect(try attributesOf(from).isEmpty, "\(kind)") }
+      #expect(try attributesOf(root).count == 2, "\(kind)")
+      try mount.remount()
+    }
+    try mount.unmount()
+    let stored = try StoredState(store)
+    #expect(stored.objects.count == 2 && stored.orphans.isEmpty && stored.quarantined == 0)
+  }
+
   func make(
     _ step: Int, in place: String, _ lines: inout [[String]]
   ) async throws {

@@ -137,7 +137,9 @@ import Testing
       name("user.a"), to: [1], of: object(1), type: .regular, changed: time(1), lineage: [])
     #expect(try store.record(of: object(1))?.isOrphan == true)
     #expect(try store.counts().orphans == 1)
+    #expect(try store.orphans() == [object(1)])
     try store.link(object(1), at: lineage(1))
+    #expect(try store.orphans() == [])
     #expect(try store.record(of: object(1))?.isOrphan == false)
     #expect(try dump(store).entries == [lastEntry(lineage(1)): object(1)])
   }

@@ -1,0 +1,285 @@
+import Glibc
+public import LinuxSystem
+import SQLite
+
+/// What was saved of a damaged store.
+public struct StoreSalvage: Hashable, Sendable {
+  /// What is wrong with it.
+  public let damage: String
+  /// The name, in the store's directory, under which it is kept now.
+  public let kept: String
+  /// Rows that were saved, by table.
+  public private(set) var rows: [String: Int] = [:]
+  /// Parts of tables that could not be read.
+  public private(set) var gaps = 0
+
+  /// For people.
+  public var lines: [String] {
+    let saved = ["object", "attribute", "entry", "quarantine"].map { "\(rows[$0] ?? 0) \($0)" }
+    return [
+      "the store was damaged (\(damage)); it is kept as \(kept)",
+      "saved rows: \(saved.joined(separator: ", ")); \(gaps) parts could not be read",
+    ]
+  }
+
+  /// Moves a damaged store aside and puts into a new one what can be read of it; nil when it is
+  /// sound, and then nothing is changed.
+  ///
+  /// A store that a mount has, one of a newer version and another program's database are refused.
+  public static func run(
+    _ directory: consuming FileDescriptor, at place: FileName, for purpose: FileName,
+    admission: StoreAdmission
+  ) throws(StoreError) -> StoreSalvage? {
+    try admission(directory, place)
+    let opening = StoreOpening(place: place, directory: directory.procPath, schema: .current)
+    guard
+      let status = try StoreOwnership.status(
+        of: StoreOpening.fileName, in: directory, at: place)
+    else { throw StoreError(.missing, at: place) }
+    let lock = try StoreLock.take(in: directory, at: place, for: purpose)
+    // A process that is being started may have the descriptor for a moment longer.
+    defer { try? lock.lockWhole(LOCK_UN) }
+    guard let damage = try damage(of: opening, status, in: directory) else { return nil }
+    var salvage = StoreSalvage(
+      damage: damage, kept: "\(StoreOpening.fileName).damaged-\(Timestamp.now.seconds)")
+    // Made beside, so that whoever comes after a crash finds the damaged store or the saved one.
+    let workshop = try workshop(in: directory, at: place)
+    try salvage.fill(workshop, from: opening.path)
+    try salvage.exchange(directory, workshop, at: place)
+    return salvage
+  }
+
+  /// An empty directory in the store's.
+  private static func workshop(
+    in directory: borrowing FileDescriptor, at place: FileName
+  ) throws(StoreError) -> FileDescriptor {
+    do throws(Errno) {
+      do throws(Errno) { try directory.makeDirectory(workshopName, mode: 0o700) } catch {
+        if error != .exists { throw error }
+      }
+      let workshop = try directory.open(workshopName, [.path, .directory, .noFollow])
+      for suffix in ["", "-wal", "-shm"] {
+        do throws(Errno) { try workshop.unlink(FileName(StoreOpening.fileName + suffix)) } catch {
+          if error != .noEntry { throw error }
+        }
+      }
+      return workshop
+    } catch {
+      throw StoreError(error == .readOnly ? .readOnly : .failed(error), at: place)
+    }
+  }
+
+  private static let workshopName = FileName("salvage")
+
+  /// Puts a new store into a directory, with what can be read of a damaged one.
+  private mutating func fill(
+    _ workshop: borrowing FileDescriptor, from damaged: FileName
+  ) throws(StoreError) {
+    let opening = StoreOpening(
+      place: Self.workshopName, directory: workshop.procPath, schema: .current)
+    try opening.makeFile(in: workshop)
+    let fresh = try opening.openDatabase(in: workshop)
+    do throws(SQLiteError) {
+      try fresh.execute("BEGIN IMMEDIATE")
+      try copy(from: damaged, to: fresh)
+      try fresh.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('clean', 1)")
+      try fresh.execute("COMMIT")
+      fresh.keepLogOnClose(false)
+      try fresh.checkpoint()
+    } catch {
+      throw StoreError(.failed(error.errno), at: opening.place)
+    }
+  }
+
+  /// The saved store takes the damaged one's place, which gets another name.
+  private func exchange(
+    _ directory: borrowing FileDescriptor, _ workshop: borrowing FileDescriptor,
+    at place: FileName
+  ) throws(StoreError) {
+    let name = FileName(StoreOpening.fileName)
+    let log = FileName(StoreOpening.fileName + "-wal")
+    do throws(Errno) {
+      // SQLite would put an old log into the new database.
+      do throws(Errno) {
+        try directory.rename(log, to: directory, FileName("\(kept)-wal"), .noReplace)
+      } catch {
+        if error != .noEntry { throw error }
+      }
+      try? directory.unlink(FileName(StoreOpening.fileName + "-shm"))
+      do throws(Errno) {
+        try workshop.rename(name, to: directory, name, .exchange)
+        try workshop.rename(name, to: directory, FileName(kept), .noReplace)
+      } catch .invalidArgument {
+        // This file system cannot swap names.
+        try directory.rename(name, to: directory, FileName(kept), .noReplace)
+        try workshop.rename(name, to: directory, name, .noReplace)
+      }
+      try directory.reopen([.readOnly, .directory]).sync()
+      try directory.removeDirectory(Self.workshopName)
+    } catch {
+      throw StoreError(error == .readOnly ? .readOnly : .failed(error), at: place)
+    }
+  }
+
+  /// What is wrong; a header that is not SQLite's is damage too, as it is our name that it has.
+  private static func damage(
+    of opening: StoreOpening, _ status: FileStatus, in directory: borrowing FileDescriptor
+  ) throws(StoreError) -> String? {
+    do throws(StoreError) {
+      try opening.checkHeader(in: directory)
+      let database = try opening.openDatabase(in: directory)
+      let findings = try opening.attempt { () throws(SQLiteError) in
+        try database.strings("PRAGMA integrity_check(1)")
+      }
+      return findings == ["ok"] ? nil : findings.first ?? "no answer"
+    } catch {
+      switch error.reason {
+      case .damaged(let detail): return detail
+      case .notADatabase: return "no database"
+      default: throw error
+      }
+    }
+  }
+
+  private mutating func copy(from path: FileName, to fresh: Database) throws(SQLiteError) {
+    let old: Database
+    do throws(SQLiteError) {
+      old = try Database(path, .readOnly)
+      try old.readDespiteDamage()
+      _ = try old.integer("SELECT COUNT(*) FROM sqlite_schema")
+    } catch {
+      // Nothing can be read without the list of tables.
+      gaps += 1
+      return
+    }
+    for table in ["volume", "object", "attribute", "quarantine", "intent"] {
+      try copy(table, from: old, to: fresh)
+    }
+    try copyEntries(from: old, to: fresh)
+  }
+
+  /// A table whose rows have numbers, from both ends towards what cannot be read, and then between.
+  private mutating func copy(
+    _ table: String, from old: Database, to fresh: Database
+  ) throws(SQLiteError) {
+    guard let columns = try? fresh.strings("SELECT name FROM pragma_table_info('\(table)')"),
+      let scan = try? RowScan(old, table, columns)
+    else {
+      gaps += 1
+      return
+    }
+    let marks = columns.indices.map { "?\($0 + 2)" }.joined(separator: ", ")
+    let insert = try fresh.prepare(
+      """
+      INSERT OR IGNORE INTO \(table) (rowid, \(columns.joined(separator: ", ")))
+      VALUES (?1, \(marks))
+      """)
+    var count = 0
+    var failure: SQLiteError?
+    gaps += scan.run { identifier, values in
+      do throws(SQLiteError) {
+        count += try insert.run(values: [.integer(identifier)] + values)
+      } catch {
+        // Not a row of ours: a constraint of the table forbids it.
+        if !error.isConstraint { failure = error }
+      }
+    }
+    if let failure { throw failure }
+    rows[table] = count
+  }
+
+  /// Names are there twice: in their table and in its index, of which one may be whole.
+  private mutating func copyEntries(
+    from old: Database, to fresh: Database
+  ) throws(SQLiteError) {
+    let identifiers = try fresh.strings("SELECT id FROM object").compactMap { Int64($0) }
+    guard
+      let byParent = try? old.prepare("SELECT parent, name, object FROM entry WHERE parent = ?1"),
+      let byObject = try? old.prepare(
+        "SELECT parent, name, object FROM entry INDEXED BY entry_object WHERE object = ?1")
+    else {
+      gaps += 1
+      return
+    }
+    let insert = try fresh.prepare(
+      "INSERT OR IGNORE INTO entry (parent, name, object) VALUES (?1, ?2, ?3)")
+    var found: [(Int64, [UInt8], Int64)] = []
+    for statement in [byParent, byObject] {
+      for identifier in identifiers {
+        do throws(SQLiteError) {
+          try statement.rows(.integer(identifier)) { (row) throws(SQLiteError) in
+            found.append((row.integer(0), try row.blob(1), row.integer(2)))
+          }
+        } catch {
+          gaps += 1
+        }
+        for (parent, name, object) in found {
+          let isNew = try insert.run(.integer(parent), .blob(name), .integer(object)) > 0
+          if isNew { rows["entry", default: 0] += 1 }
+        }
+        found = []
+      }
+    }
+  }
+}
+
+/// Reads the rows of a damaged table: as many as can be.
+private struct RowScan {
+  private let upwards: Statement
+  private let downwards: Statement
+  private let columns: Int32
+
+  init(_ database: Database, _ table: String, _ columns: [String]) throws(SQLiteError) {
+    let list = columns.joined(separator: ", ")
+    let query = "SELECT rowid, \(list) FROM \(table) NOT INDEXED WHERE rowid BETWEEN ?1 AND ?2"
+    upwards = try database.prepare("\(query) ORDER BY rowid")
+    downwards = try database.prepare("\(query) ORDER BY rowid DESC")
+    self.columns = Int32(clamping: columns.count)
+  }
+
+  /// Calls `body` with each row; how many parts could not be read.
+  func run(_ body: (Int64, [Value]) -> Void) -> Int {
+    var gaps = 0
+    var tries = 20_000
+    var pending: [(low: Int64, high: Int64)] = [(0, Int64.max - 1)]
+    while let (low, high) = pending.popLast(), tries > 0 {
+      tries -= 1
+      var next = low
+      var isWhole = read(upwards, low, high) { identifier, values in
+        next = identifier + 1
+        body(identifier, values)
+      }
+      if isWhole || next > high { continue }
+      var last = high
+      isWhole = read(downwards, next, high) { identifier, values in
+        last = identifier - 1
+        body(identifier, values)
+      }
+      if isWhole || last < next { continue }
+      let middle = next + (last - next) / 2
+      // What is left is a page that cannot be read, and what lies behind it.
+      if last - next < 1 {
+        gaps += 1
+      } else {
+        pending.append((next, middle))
+        pending.append((middle + 1, last))
+      }
+    }
+    return gaps + pending.count
+  }
+
+  private func read(
+    _ statement: Statement, _ low: Int64, _ high: Int64, _ body: (Int64, [Value]) -> Void
+  ) -> Bool {
+    do throws(SQLiteError) {
+      try statement.rows(.integer(low), .integer(high)) { (row) throws(SQLiteError) in
+        var values: [Value] = []
+        for column in 1...columns { values.append(try row.value(column)) }
+        body(row.integer(0), values)
+      }
+      return true
+    } catch {
+      return false
+    }
+  }
+}

@@ -1,0 +1,168 @@
+import Glibc
+import LinuxSystem
+import TestSupport
+import Testing
+
+/// What a run of the model test is made of, besides its seed.
+struct ModelPlan: Sendable, CustomStringConvertible {
+  var source: SourceKind
+  var seed: UInt64
+  var steps: Int
+  var powers = ModelGenerator.Powers()
+  var options: [String] = []
+  /// The trees are compared after so many steps.
+  var interval = 500
+
+  var description: String { "\(source), seed \(seed), \(options.joined(separator: " "))" }
+
+  /// Kinds of file systems with attributes of their own whose other answers are those of the source.
+  var native: SourceKind { source == .ramfs || source == .tmpfs ? .tmpfs : .xfs }
+}
+
+/// The first step after which the mount was not what the native file system was.
+struct ModelFailure: Error, CustomStringConvertible {
+  let step: Int
+  let what: String
+  var description: String { "step \(step): \(what)" }
+}
+
+/// The mount, the native file system, and what was done to both.
+final class ModelMachine {
+  let plan: ModelPlan
+  private(set) var steps: [ModelAction] = []
+  private let mount: Mount
+  private let source: Source
+  private let store: String
+  private let here: ModelSide
+  private let there: ModelSide
+  private let below: ModelSide
+  private let native: String
+  private var isChangedUnderneath = false
+  private(set) var kills = 0
+
+  /// Fresh directories, a fresh store and a mount, on file systems that runs share.
+  init(
+    _ plan: ModelPlan, _ source: Source, native: Source, in scratch: Scratch
+  ) throws {
+    self.plan = plan
+    self.source = source
+    let number = Self.count.withLock { count in
+      count += 1
+      return count
+    }
+    let place = "run-\(number)"
+    let shown = source.path + "/" + place
+    self.native = native.path + "/" + place
+    for directory in [shown, self.native] { try call(mkdir(directory, 0o755)) }
+    store = try scratch.directory("store-" + place)
+    mount = try Mount(shown, store: store, options: plan.options, in: scratch)
+    here = ModelSide(mount.mountPoint)
+    there = ModelSide(self.native)
+    below = ModelSide(shown)
+  }
+
+  private static let count = Lock(0)
+
+  /// Makes a step on both sides; throws a `ModelFailure` when they differ.
+  func make(_ action: ModelAction) throws {
+    steps.append(action)
+    switch action {
+    case .remount, .kill:
+      // A file without a name would outlive the daemon natively.
+      for slot in here.nameless + there.nameless {
+        try same(here.perform(.close(slot)), there.perform(.close(slot)), action)
+      }
+      if action == .kill {
+        try mount.kill()
+        kills += 1
+      }
+      here.closeAll()
+      there.closeAll()
+      try mount.remount()
+      try compareTrees()
+    case .underneath:
+      isChangedUnderneath = true
+      try same(below.perform(action), there.perform(action), action)
+    default:
+      try same(here.perform(action), there.perform(action), action)
+    }
+    if steps.count % plan.interval == 0 { try compareTrees() }
+  }
+
+  private func same(_ mine: String, _ natively: String, _ action: ModelAction) throws {
+    guard mine != natively else { return }
+    throw ModelFailure(
+      step: steps.count, what: "\(action): \(mine), natively \(natively)\(lastWords)")
+  }
+
+  private var lastWords: String { mount.pid == 0 ? "\n\(mount.printed)" : "" }
+
+  func compareTrees() throws {
+    let differences = ModelTree(here.root).differences(from: ModelTree(there.root))
+    guard differences.isEmpty else {
+      throw ModelFailure(
+        step: steps.count, what: differences.joined(separator: "\n") + lastWords)
+    }
+  }
+
+  /// Compares once more, ends the daemon in good order, and looks into the store: it has to hold
+  /// the attributes of what lives, and of nothing else.
+  func finish() throws {
+    try compareTrees()
+    here.closeAll()
+    there.closeAll()
+    try mount.unmount()
+    if !mount.printed.isEmpty {
+      throw ModelFailure(step: steps.count, what: "the daemon says: \(mount.printed)")
+    }
+    let wanted = try ExpectedState(source: below.root, model: native, kind: source.kind)
+    let stored = try StoredState(store)
+    let problems = stored.problems(wanted, isComplete: kills == 0 && !isChangedUnderneath)
+    guard problems.isEmpty else {
+      throw ModelFailure(step: steps.count, what: problems.joined(separator: "\n"))
+    }
+  }
+
+  /// Kills the daemon, so that a call that hangs returns.
+  func giveUp() { try? mount.kill() }
+
+  /// Takes everything away.
+  func clear() {
+    here.closeAll()
+    there.closeAll()
+    if mount.isMounted { try? mount.kill() }
+    removeTree(below.root)
+    removeTree(native)
+    removeTree(store)
+  }
+}
+
+extension StoredState {
+  /// What is missing, wrong, or too much. After a kill there may be orphans that no mount has
+  /// collected; after changes underneath, names that are out of date.
+  func problems(_ wanted: ExpectedState, isComplete: Bool) -> [String] {
+    var found: [String] = []
+    for (key, attributes) in wanted.attributes where objects[key] != attributes {
+      found.append("the store has not the attributes of \(wanted.living[key] ?? "?")")
+    }
+    for (key, attributes) in objects where wanted.attributes[key] == nil {
+      if wanted.living[key] != nil {
+        if !attributes.isEmpty {
+          found.append("the store has attributes of \(wanted.living[key] ?? "?")")
+        }
+      } else if isComplete {
+        found.append("the store knows a dead object \(key)")
+      }
+    }
+    for key in orphans where wanted.living[key] != nil {
+      found.append("the store takes \(wanted.living[key] ?? "?") for an orphan")
+    }
+    if isComplete {
+      let wrong = entries.subtracting(wanted.entries)
+      if !wrong.isEmpty { found.append("the store has \(wrong.count) names that are not so") }
+      if !orphans.isEmpty { found.append("the store has \(orphans.count) orphans") }
+      if quarantined != 0 { found.append("\(quarantined) records are set aside") }
+    }
+    return found
+  }
+}
