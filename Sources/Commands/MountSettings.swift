@@ -21,7 +21,7 @@ struct MountSettings {
       help: "keep the attributes there (default: SOURCE/.sidecarfs when it is local and writable)"),
     Option(
       name: "identity", value: "KIND",
-      help: "how files are known again: auto, handle or inode (default: auto)"),
+      help: "how files are known again: auto, handle, inode or path (default: auto)"),
     Option(
       name: "cache", value: "POLICY",
       help: "what the kernel may remember: auto (a second), always (nobody else changes the"

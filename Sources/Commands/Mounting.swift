@@ -142,7 +142,7 @@ final class Mounting: Sendable {
         throw CommandFailure(
           .mount,
           "source \(path) is on \(fileSystem), whose files could not be told apart: \(reason)",
-          remedy: "choose a source on ext4, XFS, Btrfs, tmpfs, ramfs, NFS or SMB")
+          remedy: "leave the choice to us (identity=auto), or name them by path (identity=path)")
       }
     }
   }
@@ -181,11 +181,13 @@ final class Mounting: Sendable {
   }
 
   private static func overlay(
-    _ source: borrowing Source, _ store: any AttributeStore, _ hidden: FileStatus,
+    _ source: borrowing Source, _ store: any EntryStore, _ hidden: FileStatus,
     _ options: Overlay.Options
   ) throws(StoreError) -> Overlay {
     do throws(Errno) {
-      return try Overlay(source, store: store, storeDirectory: hidden, options)
+      let overlay = try Overlay(source, store: store, storeDirectory: hidden, options)
+      try overlay.recover()
+      return overlay
     } catch {
       throw StoreError(.unreachable(error), at: FileName("source"))
     }

@@ -57,6 +57,8 @@ public struct FileStatus: Sendable {
   public var born: Timestamp?
   /// The object is immutable or append-only: its attributes must not change.
   public var isFrozen: Bool
+  /// The mount by which it was reached, as /proc/self/mountinfo calls it; 0 before Linux 5.8.
+  public var mount: UInt64
 
   /// The set-group-ID bit of a mode (`S_ISGID`).
   public static let setGroupBit: UInt32 = 0o2000
@@ -91,7 +93,8 @@ extension FileDescriptor {
   private func status(of name: FileName, _ flags: Int32) throws(Errno) -> FileStatus {
     var buffer = statx()
     let raw = self.raw
-    let mask = UInt32(STATX_BASIC_STATS | STATX_BTIME)
+    let mountMask: UInt32 = 0x1000  // STATX_MNT_ID
+    let mask = UInt32(STATX_BASIC_STATS | STATX_BTIME) | mountMask
     try call { statx(raw, name.cString, flags | AT_NO_AUTOMOUNT, mask, &buffer) }
     let frozen = UInt64(STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND)
     return FileStatus(
@@ -103,7 +106,8 @@ extension FileDescriptor {
       blockSize: buffer.stx_blksize, accessed: Timestamp(buffer.stx_atime),
       modified: Timestamp(buffer.stx_mtime), changed: Timestamp(buffer.stx_ctime),
       born: buffer.stx_mask & UInt32(STATX_BTIME) == 0 ? nil : Timestamp(buffer.stx_btime),
-      isFrozen: buffer.stx_attributes & buffer.stx_attributes_mask & frozen != 0)
+      isFrozen: buffer.stx_attributes & buffer.stx_attributes_mask & frozen != 0,
+      mount: buffer.stx_mask & mountMask == 0 ? 0 : buffer.stx_mnt_id)
   }
 }
 

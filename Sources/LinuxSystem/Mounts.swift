@@ -3,6 +3,10 @@ import Glibc
 
 /// A line of /proc/self/mountinfo (proc(5)).
 public struct MountedFileSystem: Sendable {
+  /// The number of the mount, as in ``FileStatus/mount``.
+  public let id: UInt64
+  /// The directory of the file system that is mounted, as a path in it.
+  public let root: FileName
   /// The device number of its files, "major:minor": no other file system has it meanwhile.
   public let device: String
   /// Where it is mounted.
@@ -42,6 +46,8 @@ public enum Mounts {
         String(decoding: fields[5], as: UTF8.self) + ","
         + String(decoding: fields[hyphen + 3], as: UTF8.self)
       return MountedFileSystem(
+        id: UInt64(String(decoding: fields[0], as: UTF8.self)) ?? 0,
+        root: try FileName(unescaped(fields[3])),
         device: String(decoding: fields[2], as: UTF8.self),
         mountPoint: try FileName(unescaped(fields[4])),
         type: String(decoding: fields[hyphen + 1], as: UTF8.self),

@@ -28,7 +28,7 @@ public final class Identities: Sendable {
       source: Volume(
         device: status.device, type: source.type, key: source.volume, index: 0,
         pool: DescriptorPool(limit: 0)),
-      choice: choice)
+      status, choice: choice)
     directory = try? source.directory.reopen([.readOnly, .directory])
   }
 

@@ -70,12 +70,36 @@ extension Inode {
 
   /// Whether what was found is this object. If it was let go, it is held by that from now on.
   func isSame(as found: HeldFile, _ status: FileStatus) throws(Errno) -> Bool {
-    guard FileID(status) == id, status.type == type else { return false }
+    guard status.type == type else { return false }
+    switch naming {
+    case .byNumber: break
+    // What is under its name is it: nothing else can be known of an object whose number is made up.
+    case .byName: return volume.inventsNumbers ? replaceHeld(found) : takes(found, status)
+    case .root: return takes(found, status)
+    }
+    guard FileID(status) == id else { return false }
     let (isHeld, identity) = state.withLock { ($0.held != nil, $0.identity) }
     // While both are open, they cannot have the same number and be two.
     if isHeld { return true }
     guard try volume.identity(of: found.file, status) == identity else { return false }
     keep(found)
+    return true
+  }
+
+  private func takes(_ found: HeldFile, _ status: FileStatus) -> Bool {
+    guard FileID(status) == id else { return false }
+    keep(found)
+    return true
+  }
+
+  /// Holds the object by what was found under its name last: what was held before may be gone.
+  private func replaceHeld(_ found: HeldFile) -> Bool {
+    let wasHeld = state.withLock { state in
+      guard state.held != nil else { return false }
+      state.held = found
+      return true
+    }
+    if !wasHeld { keep(found) }
     return true
   }
 
@@ -97,7 +121,7 @@ extension Inode {
     // An orphan has no name, and what a handle leads to must have one.
     let isNeeded = state.withLock { $0.isOrphan || ($0.entry == nil && volume.mount == nil) }
     if isNeeded { return false }
-    guard (try? identity()) != nil else { return false }
+    if naming == .byNumber, (try? identity()) == nil { return false }
     return state.withLock { state in
       if state.isOrphan || (state.entry == nil && volume.mount == nil) { return false }
       defer { state.held = nil }
@@ -105,7 +129,8 @@ extension Inode {
     }
   }
 
-  /// What tells the object from any other of its file system, after a remount too.
+  /// What tells the object from any other of its file system, after a remount too; not of one that
+  /// is known by name.
   func identity() throws(Errno) -> [UInt8] {
     if let known = state.withLock({ $0.identity }) { return known }
     let held = try held()

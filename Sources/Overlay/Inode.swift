@@ -20,7 +20,10 @@ struct FileID: Hashable, Sendable {
 enum NodeKey: Hashable, Sendable {
   /// By number, on file systems where that means one object as long as it lives.
   case number(FileID)
-  /// Never: the number means another object by now, and the kernel has not forgotten this one.
+  /// By a name in a directory, which is told by its inode's serial number.
+  case entry(parent: UInt64, name: FileName)
+  /// Never: the number or name means another object by now, or nothing, and the kernel has not
+  /// forgotten this one.
   case nameless(UInt64)
 }
 
@@ -34,6 +37,7 @@ final class Inode: Node, KeyedNode, @unchecked Sendable {
   let id: FileID
   let type: FileType
   let volume: Volume
+  let naming: Naming
   let state: Lock<InodeState>
   /// When last looked at, it had the set-group-ID bit without group execution.
   let hasLooseSetGroup: Atomic<Bool>
@@ -44,23 +48,21 @@ final class Inode: Node, KeyedNode, @unchecked Sendable {
   /// Where it is in the pool of descriptors; guarded by the pool's lock.
   var poolIndex: Int?
 
-  init(_ file: HeldFile, _ status: FileStatus, _ volume: Volume) {
+  /// Without a key it is not found by lookups.
+  init(
+    _ file: HeldFile, _ status: FileStatus, _ volume: Volume, _ naming: Naming, _ key: NodeKey?
+  ) {
     id = FileID(status)
-    tableKey = .number(id)
     serial = Self.serials.wrappingAdd(1, ordering: .relaxed).newValue
+    tableKey = key ?? .nameless(serial)
+    self.naming = naming
     type = status.type
     self.volume = volume
     hasLooseSetGroup = Atomic(status.hasLooseSetGroup)
-    state = Lock(InodeState(held: file))
+    state = Lock(InodeState(identity: naming == .root ? Naming.rootKey : nil, held: file))
   }
 
   private static let serials = Atomic<UInt64>(0)
-
-  /// What the store calls this object; `EOPNOTSUPP` where it could not be known again.
-  func key() throws(Errno) -> ObjectKey {
-    guard let volume = volume.key else { throw .notSupported }
-    return ObjectKey(volume: volume, bytes: try identity())
-  }
 
   /// The POSIX locks of callers; made when the first is asked for.
   var locks: InodeLocks {
@@ -96,33 +98,6 @@ final class Inode: Node, KeyedNode, @unchecked Sendable {
     }
     if isNew { volume.pool.add(self) }
   }
-
-  /// The way here from the source's root, as far as it is known; empty for an orphan.
-  ///
-  /// Hints for finding objects again after a restore, so an outdated step does no harm. Takes the
-  /// lock of one inode at a time.
-  func lineage() throws(Errno) -> Lineage {
-    var steps = [LineageStep]()
-    var inodes = [Inode]()
-    var next: Inode? = self
-    // A rename underneath can make a loop of what was seen at different times.
-    var seen = Set<ObjectIdentifier>()
-    while let inode = next, seen.insert(ObjectIdentifier(inode)).inserted {
-      let (entry, isOrphan) = inode.state.withLock { ($0.entry, $0.isOrphan) }
-      if isOrphan && steps.isEmpty { return Lineage() }
-      // Above a file system whose objects have no keys, nothing can be recorded.
-      guard inode === self || inode.volume.key != nil else { break }
-      steps.append(
-        LineageStep(object: try inode.key(), name: entry?.name.bytes ?? [], type: inode.type))
-      if inode !== self { inodes.append(inode) }
-      next = entry?.parent
-    }
-    steps.reverse()
-    if let first = steps.first {
-      steps[0] = LineageStep(object: first.object, name: [], type: first.type)
-    }
-    return Lineage(steps: steps, ancestors: inodes)
-  }
 }
 
 /// The way from the source's root to an object, and the directories on it.
@@ -136,7 +111,8 @@ struct Lineage {
 struct InodeState {
   /// What the store keeps of it, once asked.
   var record: InodeRecord?
-  /// What tells it from any other object of its file system, once asked for.
+  /// What tells it from any other object of its file system, once asked for: of one that is known
+  /// by name, what the store calls it.
   var identity: [UInt8]?
   /// The object, unless it was let go.
   var held: HeldFile?
@@ -146,6 +122,10 @@ struct InodeState {
   var locks: InodeLocks?
   /// One name by which it was last seen.
   var entry: (parent: Inode, name: FileName)?
+  /// It is known by name, and the store did not know the name.
+  var isUnstored = false
+  /// In place of `record` with an object that is known by name.
+  var shared: SharedRecord?
   /// Its last name is gone, or it never had one.
   var isOrphan = false
 }

@@ -15,8 +15,9 @@ extension Overlay {
     let condition = try SetCondition(flags: flags.rawValue)
     try AttributeRules.linux.check(name)
     let before = try changeableStatus(of: inode)
-    let lineage = try isStored(inode) ? Lineage() : inode.lineage()
-    try withRecord(of: inode) { (record, key) throws(Errno) in
+    let lineage = try isStored(inode) ? Lineage() : lineage(of: inode)
+    try withRecord(of: inode, makesKey: true) { (record, key) throws(Errno) in
+      guard let key else { throw .stale }
       try record.attributes.admit(name, value, condition)
       let now = Timestamp.now(after: max(before.changed, record.changed ?? before.changed))
       try store.set(
@@ -26,7 +27,7 @@ extension Overlay {
       record.isStored = true
     }
     Rehearsal.pass(.kept)
-    dropDead(lineage.ancestors)
+    dropDead(lineage.steps.isEmpty ? [] : lineage.ancestors + [inode])
   }
 
   /// Answers from memory once the inode's attributes were read.
@@ -63,6 +64,7 @@ extension Overlay {
     let before = try changeableStatus(of: inode)
     try withRecord(of: inode) { (record, key) throws(Errno) in
       try record.attributes.admitRemoval(of: name)
+      guard let key else { throw .noAttribute }
       let now = Timestamp.now(after: max(before.changed, record.changed ?? before.changed))
       try store.remove(name, of: key, changed: now)
       record.attributes[name] = nil

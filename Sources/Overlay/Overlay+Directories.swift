@@ -101,7 +101,7 @@ extension Overlay {
 
   private func isHidden(_ entry: DirectoryEntry, in directory: Inode) -> Bool {
     if isReserved(entry.name, in: directory) { return true }
-    guard let store = hidden.id else { return false }
+    guard let store = hidden.id, !directory.volume.inventsNumbers else { return false }
     return entry.inode == store.inode && directory.id.device == store.device
       && entry.name != FileName(".") && entry.name != FileName("..")
   }

@@ -34,21 +34,27 @@ extension Overlay {
     let file = try open(name, in: parent.held())
     try refuseOurselves(file)
     let status = try file.file.status()
-    if let hiddenID = hidden.id, FileID(status) == hiddenID { throw .noEntry }
-    let inode = try retained(file, status)
+    let volume = try volumes.volume(of: file.file, status)
+    if let hiddenID = hidden.id, FileID(status) == hiddenID, !volume.inventsNumbers {
+      throw .noEntry
+    }
+    let inode = try retained(file, status, volume, name, in: parent)
     if inode !== rootInode { inode.saw(name, in: parent) }
     return NodeEntry(
       node: inode, status: shown(status, of: inode), timeouts: options.cache.timeouts)
   }
 
   /// The inode of what was opened, with one lookup more.
-  private func retained(_ file: HeldFile, _ status: FileStatus) throws(Errno) -> Inode {
-    if let known = nodes.retain(.number(FileID(status))),
+  private func retained(
+    _ file: HeldFile, _ status: FileStatus, _ volume: Volume, _ name: FileName, in parent: Inode
+  ) throws(Errno) -> Inode {
+    let (naming, key) = naming(on: volume, status, name, in: parent)
+    if let known = key.flatMap({ nodes.retain($0) }),
       let inode = try confirmed(known, file, status)
     {
       return inode
     }
-    return try retained(Inode(file, status, volumes.volume(of: file.file, status)), status)
+    return try retained(Inode(file, status, volume, naming, key), status)
   }
 
   /// The inode, or another of the same object that the kernel knows, with one lookup more.
@@ -64,8 +70,8 @@ extension Overlay {
     }
   }
 
-  /// An inode that was found by number and retained, if it is that of the open file. If not, its
-  /// object is gone and the number is another's: the kernel will forget it some time.
+  /// An inode that was found in the table and retained, if it is that of the open file. If not, its
+  /// object is gone and its number or name is another's: the kernel will forget it some time.
   private func confirmed(
     _ inode: Inode, _ file: HeldFile, _ status: FileStatus
   ) throws(Errno) -> Inode? {
@@ -75,7 +81,7 @@ extension Overlay {
       forget(inode, lookups: 1)
       throw error
     }
-    _ = nodes.rekey(inode, to: .nameless(inode.serial))
+    displace(inode)
     forget(inode, lookups: 1)
     return nil
   }
@@ -86,10 +92,14 @@ extension Overlay {
     let file = try open(name, in: parent.held())
     try refuseOurselves(file)
     let status = try file.file.status()
-    if let known = nodes.find(.number(FileID(status))), try known.isSame(as: file, status) {
+    let volume = try volumes.volume(of: file.file, status)
+    let (naming, key) = naming(on: volume, status, name, in: parent)
+    if let known = key.flatMap({ nodes.find($0) }), try known.isSame(as: file, status) {
       return known
     }
-    return Inode(file, status, try volumes.volume(of: file.file, status))
+    let inode = Inode(file, status, volume, naming, key)
+    inode.saw(name, in: parent)
+    return inode
   }
 
   /// `ELOOP` for what our own mount shows: each question about it would be one to ourselves, asked
@@ -121,8 +131,8 @@ extension Overlay {
       let isLast = try held.file.status().links == 0
       inode.lost(name, in: parent, isLast: isLast, held)
       guard inode.volume.key != nil, let isStored = try? isStored(inode), isStored else { return }
-      let lost = Entry(parent: try parent.key(), name: name.bytes)
-      try store.unlink(try inode.key(), lost, isLast: isLast)
+      let lost = Entry(parent: try key(of: parent), name: name.bytes)
+      try store.unlink(try key(of: inode), lost, isLast: isLast)
       if isLast, !nodes.contains(inode) { dropIfOrphan(inode) }
     } catch {
       // The name is gone, whatever the store says: the record waits for a check.
@@ -143,8 +153,15 @@ extension Overlay {
   func dropDead(_ ancestors: [Inode]) {
     for inode in ancestors {
       do throws(Errno) {
+        if inode.naming == .byName {
+          guard inode.state.withLock({ $0.isOrphan }) else { continue }
+          let key = try key(of: inode)
+          try store.unlink(key, Entry(parent: key, name: []), isLast: true)
+          if !nodes.contains(inode) { try store.discard(key) }
+          continue
+        }
         guard !nodes.contains(inode), try inode.held().file.status().links == 0 else { continue }
-        try store.discard(try inode.key())
+        try store.discard(key(of: inode))
       } catch .stale {
         // Removed or moved underneath; which of the two, only a check of the store can tell.
       } catch {
@@ -157,15 +174,24 @@ extension Overlay {
   func dropIfOrphan(_ inode: Inode) {
     guard inode.state.withLock({ $0.isOrphan }), inode.volume.key != nil else { return }
     do throws(Errno) {
+      if inode.naming == .byName { return try dropIfUnused(inode) }
       guard try isStored(inode) else { return }
       if try inode.held().file.status().links == 0 {
-        try store.discard(try inode.key())
+        try store.discard(key(of: inode))
       } else {
         // Underneath, it was given a name.
-        try store.link(try inode.key(), at: [])
+        try store.link(key(of: inode), at: [])
       }
     } catch {
       options.report("the store did not take note of a removal: \(error)")
     }
+  }
+
+  /// The object of an inode without a name may have other names, and other inodes.
+  private func dropIfUnused(_ inode: Inode) throws(Errno) {
+    guard let key = try storedKey(of: inode) else { return }
+    inode.state.withLock { $0.shared = nil }
+    guard !records.isUsed(key), try store.record(of: key)?.isOrphan == true else { return }
+    try store.discard(key)
   }
 }

@@ -99,13 +99,24 @@ extension Overlay {
     let directory = try parent.held()
     try directory.file.link(held.file, as: newName)
     Rehearsal.pass(.linked)
+    if target.naming == .byName {
+      do throws(Errno) {
+        let inode = try linkNamed(target, to: newName, in: parent)
+        return NodeEntry(
+          node: inode, status: shown(try inode.held().file.status(), of: inode),
+          timeouts: options.cache.timeouts)
+      } catch {
+        try? directory.file.unlink(newName)
+        throw error
+      }
+    }
     target.state.withLock { $0.isOrphan = false }
     do throws(Errno) {
       let entry = try entry(newName, in: parent)
       do throws(Errno) {
         if target.volume.key != nil, try isStored(target) {
-          let lineage = try target.lineage()
-          try store.link(target.key(), at: lineage.steps)
+          let lineage = try lineage(of: target)
+          try store.link(key(of: target), at: lineage.steps)
           dropDead(lineage.ancestors)
         }
         return entry
@@ -138,8 +149,15 @@ extension Overlay {
     of file: HeldFile, _ name: FileName?, in parent: Inode
   ) throws(Errno) -> NodeEntry {
     let status = try file.file.status()
-    let made = Inode(file, status, try volumes.volume(of: file.file, status))
+    let volume = try volumes.volume(of: file.file, status)
+    let (naming, key) = naming(on: volume, status, name, in: parent)
     Rehearsal.pass(.made)
+    if naming == .byName, let name, let key {
+      try vacate(name, in: parent)
+      // What is in the table under a name where nothing was is out of date.
+      if let stale = nodes.find(key) { displace(stale) }
+    }
+    let made = Inode(file, status, volume, naming, key)
     if name == nil { made.state.withLock { $0.isOrphan = true } }
     // Before the kernel hears of it, so that it never sees attributes of another object.
     try startAnew(made)

@@ -32,6 +32,11 @@ extension Overlay {
   ) throws(Errno) -> [ObjectKey] {
     var left = [ObjectKey]()
     for key in orphans {
+      // Known by names, it has none left to come back by.
+      if key.volume.kind == .path {
+        try store.discard(key)
+        continue
+      }
       switch identities.fate(of: key) {
       case .gone: try store.discard(key)
       case .alive(let links):

@@ -6,10 +6,26 @@ import Synchronization
 /// What the store keeps of an inode, held in memory once it was read.
 extension Overlay {
   /// Runs `body` with what is kept of an inode, read from the store if need be, under its lock.
+  ///
+  /// Without a key for an object that the store does not know by its name, unless one has to be
+  /// made.
   func withRecord<Result>(
-    of inode: Inode, _ body: (inout InodeRecord, ObjectKey) throws(Errno) -> Result
+    of inode: Inode, makesKey: Bool = false,
+    _ body: (inout InodeRecord, ObjectKey?) throws(Errno) -> Result
   ) throws(Errno) -> Result {
-    let key = try inode.key()
+    guard let key = try makesKey ? key(of: inode) : storedKey(of: inode) else {
+      var nothing = InodeRecord()
+      return try body(&nothing, nil)
+    }
+    if inode.naming == .byName {
+      return try sharedRecord(of: inode, key).record.withLock { (shared) throws(Errno) in
+        if shared == nil { shared = try load(key, inode.type) }
+        var record = shared ?? InodeRecord()
+        shared = nil
+        defer { shared = record }
+        return try body(&record, key)
+      }
+    }
     // Before the lock is taken: to open it again takes the locks of directories above.
     let held = inode.state.withLock { $0.record == nil } ? try inode.held() : nil
     return try inode.state.withLock { (state) throws(Errno) in
@@ -24,8 +40,17 @@ extension Overlay {
     }
   }
 
+  private func sharedRecord(of inode: Inode, _ key: ObjectKey) -> SharedRecord {
+    inode.state.withLock { state in
+      if let known = state.shared { return known }
+      let record = records.record(of: key)
+      state.shared = record
+      return record
+    }
+  }
+
   private func load(
-    _ key: ObjectKey, _ type: FileType, _ held: HeldFile, isOrphan: Bool
+    _ key: ObjectKey, _ type: FileType, _ held: HeldFile? = nil, isOrphan: Bool = false
   ) throws(Errno) -> InodeRecord {
     guard let stored = try store.record(of: key) else { return InodeRecord() }
     guard stored.type == type else {
@@ -34,7 +59,7 @@ extension Overlay {
       return InodeRecord()
     }
     // One of ours was loaded before it lost its name. This one is of a mount that died.
-    if stored.isOrphan, !isOrphan, try held.file.status().links > 0 {
+    if stored.isOrphan, !isOrphan, let held, try held.file.status().links > 0 {
       guard key.volume.kind == .handle else {
         // The object died, and its number has come to mean another.
         try store.quarantine(key, because: .reusedKey)
@@ -50,7 +75,10 @@ extension Overlay {
   /// Whether the store knows an object. Of a directory it may know because of something inside, of
   /// which the directory's inode knows nothing: so it is asked.
   func isStored(_ inode: Inode) throws(Errno) -> Bool {
-    if inode.type == .directory { return try store.record(of: inode.key()) != nil }
+    if inode.type == .directory {
+      guard let key = try storedKey(of: inode) else { return false }
+      return try store.record(of: key) != nil
+    }
     return try withRecord(of: inode) { (record, _) throws(Errno) in record.isStored }
   }
 
@@ -61,7 +89,11 @@ extension Overlay {
   /// still be made; with inode numbers alone they cannot.
   func startAnew(_ inode: Inode) throws(Errno) {
     guard let volume = inode.volume.key else { return }
-    let key = try inode.key()
+    if inode.naming == .byName {
+      inode.state.withLock { $0.isUnstored = true }
+      return
+    }
+    let key = try key(of: inode)
     try inode.state.withLock { (state) throws(Errno) in
       do throws(Errno) {
         switch try store.record(of: key)?.isOrphan {
@@ -82,7 +114,8 @@ extension Overlay {
   func shown(_ status: FileStatus, of inode: Inode) -> FileStatus {
     var shown = status
     inode.hasLooseSetGroup.store(status.hasLooseSetGroup, ordering: .relaxed)
-    shown.inode = numbers.number(of: status.inode, on: inode.volume)
+    // As it was when the kernel first heard of it, also where the source makes up another.
+    shown.inode = numbers.number(of: inode.id.inode, on: inode.volume)
     if inode === rootInode, hasHiddenDirectory, shown.links > 2 { shown.links -= 1 }
     // When the store fails, files go on; the attribute calls say what is wrong.
     if inode.volume.key != nil,

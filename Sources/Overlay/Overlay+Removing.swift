@@ -11,7 +11,13 @@ extension Overlay {
     if isReserved(name, in: parent) { throw .noEntry }
     let victim = try peek(name, in: parent)
     let held = try victim.held()
-    try parent.held().file.unlink(name)
+    let directory = try parent.held()
+    if victim.naming == .byName {
+      return try removeNamed(name, in: parent, victim) { () throws(Errno) in
+        try directory.file.unlink(name)
+      }
+    }
+    try directory.file.unlink(name)
     Rehearsal.pass(.unlinked)
     lostName(name, in: parent, victim, held)
   }
@@ -22,7 +28,13 @@ extension Overlay {
     if isReserved(name, in: parent) { throw .noEntry }
     let victim = try peek(name, in: parent)
     let held = try victim.held()
-    try parent.held().file.removeDirectory(name)
+    let directory = try parent.held()
+    if victim.naming == .byName {
+      return try removeNamed(name, in: parent, victim) { () throws(Errno) in
+        try directory.file.removeDirectory(name)
+      }
+    }
+    try directory.file.removeDirectory(name)
     Rehearsal.pass(.unlinked)
     lostName(name, in: parent, victim, held)
   }
@@ -39,8 +51,17 @@ extension Overlay {
     let moved = try peek(name, in: parent)
     let victim = try peekIfPresent(newName, in: newParent)
     let heldVictim = try victim?.held()
+    let directory = try parent.held()
     let newDirectory = try newParent.held()
-    try parent.held().file.rename(name, to: newDirectory.file, newName, flags)
+    if moved.naming == .byName {
+      try renameNamed(name, in: parent, moved, to: newName, in: newParent, victim, flags) {
+        () throws(Errno) in
+        try directory.file.rename(name, to: newDirectory.file, newName, flags)
+      }
+      if flags.contains(.whiteout) { try vacate(name, in: parent) }
+      return
+    }
+    try directory.file.rename(name, to: newDirectory.file, newName, flags)
     Rehearsal.pass(.renamed)
 
     // Two names of one object: rename(2) does nothing.
@@ -77,9 +98,10 @@ extension Overlay {
     guard inode.volume.key != nil else { return }
     do throws(Errno) {
       guard try isStored(inode) else { return }
-      let lineage = try inode.lineage()
+      let lineage = try lineage(of: inode)
       try store.move(
-        inode.key(), from: Entry(parent: parent.key(), name: name.bytes), to: lineage.steps)
+        key(of: inode), from: Entry(parent: key(of: parent), name: name.bytes),
+        to: lineage.steps)
       dropDead(lineage.ancestors)
     } catch {
       // The handle still leads to the record; only the way back after a restore is out of date.

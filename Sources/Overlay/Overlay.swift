@@ -6,7 +6,7 @@ public import SidecarStore
 ///
 /// Locks, in the order in which they may be taken:
 ///
-///     OpenDirectory.reading -> Inode.state (one at a time) -> the store's own
+///     OpenDirectory.reading -> SharedRecord, or Inode.state (one at a time) -> the store's own
 ///                           -> NodeTable's, DescriptorPool, VolumeTable, InodeNumbers (leaves)
 ///
 /// A system call on the source may be made under `OpenDirectory.reading` only, and under an inode's
@@ -36,11 +36,12 @@ public final class Overlay: FileSystem {
   }
 
   let rootInode: Inode
-  let store: any AttributeStore
+  let store: any EntryStore
   let nodes = NodeTable<Inode>()
   let descriptors: DescriptorPool
   let volumes: VolumeTable
   let numbers = InodeNumbers()
+  let records = SharedRecords()
   let options: Options
   let hidden: HiddenStore
   let leftOrphans = Lock<LeftOrphans?>(nil)
@@ -52,7 +53,7 @@ public final class Overlay: FileSystem {
   ///
   /// Throws the errno of a look at the directory.
   public init(
-    _ source: borrowing Source, store: any AttributeStore, storeDirectory: FileStatus?,
+    _ source: borrowing Source, store: any EntryStore, storeDirectory: FileStatus?,
     _ options: Options
   ) throws(Errno) {
     let status = try source.directory.status()
@@ -60,8 +61,10 @@ public final class Overlay: FileSystem {
     let volume = Volume(
       device: status.device, type: source.type, key: source.volume, index: 0, pool: descriptors,
       mount: Volume.mount(of: source.directory, source.volume))
-    rootInode = Inode(HeldFile(try source.directory.duplicate()), status, volume)
-    volumes = VolumeTable(source: volume, choice: options.identity)
+    rootInode = Inode(
+      HeldFile(try source.directory.duplicate()), status, volume,
+      source.volume.kind == .path ? .root : .byNumber, .number(FileID(status)))
+    volumes = VolumeTable(source: volume, status, choice: options.identity)
     self.store = store
     self.options = options
     hidden = HiddenStore(id: storeDirectory.map { FileID($0) })

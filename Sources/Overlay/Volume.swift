@@ -3,12 +3,14 @@ import SidecarStore
 
 /// How identities are chosen: by a look at the file system, or as told.
 public enum IdentityChoice: String, Sendable, CaseIterable {
-  /// By file handle where there is one, by inode number where that is sound.
+  /// By file handle where there is one, by inode number where that is sound, else by name.
   case auto
   /// By file handle; a file system without them is refused.
   case handle
   /// By inode number and birth time.
   case inode
+  /// By name.
+  case path
 }
 
 /// Why a file system's objects cannot be known again.
@@ -27,6 +29,8 @@ final class Volume: Sendable {
   let key: VolumeKey?
   /// 0 for the source's own; others get numbers as they are met.
   let index: UInt64
+  /// Its inode numbers are made up.
+  var inventsNumbers: Bool { FileSystemKind.inventsNumbers(type) }
   /// Where descriptors of its objects are counted.
   let pool: DescriptorPool
   /// An open directory of it, if its objects can be opened by their handles. Only of the source's
@@ -64,6 +68,12 @@ final class Volume: Sendable {
     _ system: FileDescriptor.FileSystemStatus, _ choice: IdentityChoice
   ) throws(IdentityRefusal) -> VolumeKey {
     let kind = try identityKind(of: object, system.type, choice)
+    if kind == .path {
+      guard let bytes = nameOfRoot(object, status, system.type) else {
+        throw IdentityRefusal(type: system.type, reason: "where it is mounted cannot be found out")
+      }
+      return VolumeKey(bytes: bytes, kind: kind)
+    }
     var bytes = identifier(of: object, status, system)
     if FileSystemKind.isInMemory(system.type) && kind == .inode { bytes += bootIdentifier() }
     return VolumeKey(bytes: bytes, kind: kind)
@@ -72,7 +82,9 @@ final class Volume: Sendable {
   private static func identityKind(
     of object: borrowing FileDescriptor, _ type: UInt32, _ choice: IdentityChoice
   ) throws(IdentityRefusal) -> IdentityKind {
+    if choice == .path { return .path }
     if FileSystemKind.inventsNumbers(type) {
+      if choice == .auto { return .path }
       throw IdentityRefusal(
         type: type,
         reason: "its inode numbers are made up and may mean another file after a remount")
@@ -82,9 +94,10 @@ final class Volume: Sendable {
     switch choice {
     case .handle, .auto:
       guard let handleFailure else { return .handle }
-      if choice == .auto, FileSystemKind.keepsNumbers(type) { return .inode }
+      if choice == .auto { return FileSystemKind.keepsNumbers(type) ? .inode : .path }
       throw IdentityRefusal(type: type, reason: "it gives out no file handles (\(handleFailure))")
     case .inode: return .inode
+    case .path: return .path
     }
   }
 
@@ -130,28 +143,37 @@ final class VolumeTable: Sendable {
     let device: UInt64
     let type: UInt32
     let identifier: UInt64
+    /// Where objects are known by name, another part of the file system has another root.
+    let mount: UInt64?
   }
 
   let source: Volume
+  private let sourceMount: UInt64
   private let choice: IdentityChoice
   private let others = Lock<[Place: Volume]>([:])
 
-  init(source: Volume, choice: IdentityChoice) {
+  init(source: Volume, _ status: FileStatus, choice: IdentityChoice) {
     self.source = source
+    sourceMount = status.mount
     self.choice = choice
   }
 
   /// The volume of an object.
   func volume(of object: borrowing FileDescriptor, _ status: FileStatus) throws(Errno) -> Volume {
-    if status.device == source.device { return source }
+    if status.device == source.device, source.key?.kind != .path || status.mount == sourceMount {
+      return source
+    }
     let system = try object.fileSystemStatus()
+    let byName = choice == .path || FileSystemKind.inventsNumbers(system.type)
     let place = Place(
-      device: status.device, type: system.type, identifier: system.identifier)
+      device: status.device, type: system.type, identifier: system.identifier,
+      mount: byName ? status.mount : nil)
     if let known = others.withLock({ $0[place] }) { return known }
     var key: VolumeKey?
     // Files there pass through all the same; their attributes answer EOPNOTSUPP.
     do throws(IdentityRefusal) {
-      key = try Volume.key(of: object, status, system, choice == .handle ? .auto : choice)
+      let choice = byName && choice != .path || choice == .handle ? .auto : choice
+      key = try Volume.key(of: object, status, system, choice)
     } catch {}
     let found = key
     return others.withLock { volumes in

@@ -157,6 +157,8 @@ public enum QuarantineReason: String, Hashable, Sendable, CaseIterable {
   case reusedKey = "reused key"
   /// The object under the key is of another type.
   case otherType = "other type"
+  /// A change of names was cut off, and what is there does not tell whether it was made.
+  case undecided = "undecided change of names"
   /// No object has the key any more.
   case gone = "gone"
   /// Attributes were found that belong to no object.

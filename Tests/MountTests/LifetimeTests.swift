@@ -100,7 +100,7 @@ import Testing
     #expect(stored.objects.count == 2 && stored.orphans.isEmpty && stored.quarantined == 0)
   }
 
-  private func make(
+  func make(
     _ step: Int, in place: String, _ lines: inout [[String]]
   ) async throws {
     for (number, scenario) in LifetimeScenario.all.enumerated() where step < scenario.steps.count {

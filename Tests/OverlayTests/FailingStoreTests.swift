@@ -150,7 +150,7 @@ final class Scene {
   let request = Request(uid: 0, gid: 0)
   private let path: String
 
-  init(_ path: String, _ store: any AttributeStore) throws {
+  init(_ path: String, _ store: any EntryStore) throws {
     let source = try ShownSource(FileName(path), .auto)
     self.path = path
     overlay = try Overlay(

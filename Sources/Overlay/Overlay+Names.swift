@@ -1,0 +1,190 @@
+import FUSE
+import LinuxSystem
+import SidecarStore
+
+/// Changes of names on a file system whose objects are known by name: announced to the store, made
+/// in the source, and settled.
+extension Overlay {
+  /// Tells the store that a name is about to go.
+  private func announceRemoval(
+    of victim: Inode, _ name: FileName, in parent: Inode
+  ) throws(Errno) -> IntentID? {
+    guard try isStored(victim) else { return nil }
+    return try store.intend(
+      Intent(
+        .remove, key(of: victim), at: place(name, in: parent),
+        fingerprint: Fingerprint(victim.held().file.status())))
+  }
+
+  private func place(_ name: FileName, in parent: Inode) throws(Errno) -> Place {
+    Place(directory: try lineage(of: parent).steps, name: name.bytes)
+  }
+
+  /// Removes a name by `change`.
+  func removeNamed(
+    _ name: FileName, in parent: Inode, _ victim: Inode, _ change: () throws(Errno) -> Void
+  ) throws(Errno) {
+    let intent = try announceRemoval(of: victim, name, in: parent)
+    try make(change, announced: intent)
+    Rehearsal.pass(.unlinked)
+    try lostNamed(name, in: parent, victim)
+    settle(intent)
+    // Whoever set the first attribute meanwhile has entered a name that is gone.
+    if intent == nil { disown(victim, name, in: parent) }
+    dropUnknown(victim)
+  }
+
+  /// Moves a name by `change`, or swaps two.
+  func renameNamed(
+    _ name: FileName, in parent: Inode, _ moved: Inode, to newName: FileName,
+    in newParent: Inode, _ victim: Inode?, _ flags: FileDescriptor.RenameFlags,
+    _ change: () throws(Errno) -> Void
+  ) throws(Errno) {
+    let isMovedStored = try isStored(moved)
+    let isVictimStored = try victim.map { (victim) throws(Errno) in try isStored(victim) } ?? false
+    var intent: IntentID?
+    if isMovedStored || isVictimStored {
+      intent = try store.intend(
+        Intent(
+          flags.contains(.exchange) ? .exchange : .rename,
+          isMovedStored ? key(of: moved) : nil, at: place(name, in: parent),
+          other: isVictimStored
+            ? victim.map { (victim) throws(Errno) in try key(of: victim) } : nil,
+          to: place(newName, in: newParent),
+          fingerprint: Fingerprint(moved.held().file.status())))
+    }
+    try make(change, announced: intent)
+    Rehearsal.pass(.renamed)
+    let isExchange = flags.contains(.exchange)
+    if victim != nil, !isExchange, !flags.contains(.whiteout),
+      (try? parent.held().file.status(of: name)) != nil
+    {
+      // Two names of one object: rename(2) has done nothing.
+      withdraw(intent)
+      return
+    }
+    if let victim, isExchange {
+      displace(moved)
+      move(victim, to: name, in: parent)
+    } else if let victim {
+      try lostNamed(newName, in: newParent, victim)
+    }
+    move(moved, to: newName, in: newParent)
+    settle(intent)
+    if intent == nil, let victim, !isExchange { disown(victim, newName, in: newParent) }
+    if let victim, !isExchange { dropUnknown(victim) }
+  }
+
+  /// Makes a change in the source; the announcement is taken back when it is refused.
+  private func make(
+    _ change: () throws(Errno) -> Void, announced intent: IntentID?
+  ) throws(Errno) {
+    do throws(Errno) {
+      try change()
+    } catch {
+      withdraw(intent)
+      throw error
+    }
+  }
+
+  private func settle(_ intent: IntentID?) {
+    guard let intent else { return }
+    do throws(Errno) {
+      _ = try store.settle(intent)
+    } catch {
+      // It is still announced: the next mount looks at the names.
+      options.report("the store did not take note of a change of names: \(error)")
+    }
+  }
+
+  private func withdraw(_ intent: IntentID?) {
+    guard let intent else { return }
+    do throws(Errno) {
+      try store.withdraw(intent)
+    } catch {
+      options.report("the store did not take back a change of names: \(error)")
+    }
+  }
+
+  /// The only name of an inode is gone; the object may have others, with inodes of their own.
+  private func lostNamed(_ name: FileName, in parent: Inode, _ removed: Inode) throws(Errno) {
+    let held = try removed.held()
+    let key = NodeKey.entry(parent: parent.serial, name: name)
+    for inode in [removed, nodes.find(key)].compactMap({ $0 }) {
+      _ = nodes.rekey(inode, to: .nameless(inode.serial))
+      inode.lost(name, in: parent, isLast: true, held)
+    }
+  }
+
+  private func disown(_ inode: Inode, _ name: FileName, in parent: Inode) {
+    do throws(Errno) {
+      guard try isStored(inode), let parent = try storedKey(of: parent) else { return }
+      try store.unlink(
+        key(of: inode), Entry(parent: parent, name: name.bytes), isLast: true)
+    } catch {
+      options.report("the store did not take note of a removal: \(error)")
+    }
+  }
+
+  /// Nobody has it open who would be asked to forget it.
+  private func dropUnknown(_ inode: Inode) {
+    if !nodes.contains(inode) { dropIfOrphan(inode) }
+  }
+
+  /// Another object is where an inode was; it waits to be forgotten.
+  func displace(_ inode: Inode) {
+    _ = nodes.rekey(inode, to: .nameless(inode.serial))
+    if inode.naming == .byName { inode.state.withLock { $0.entry = nil } }
+  }
+
+  /// An inode is found under another name from now on.
+  func move(_ inode: Inode, to name: FileName, in parent: Inode) {
+    let key = NodeKey.entry(parent: parent.serial, name: name)
+    while let other = nodes.rekey(inode, to: key), other !== inode { displace(other) }
+    inode.saw(name, in: parent)
+  }
+
+  /// A name for an object that is known by names: whatever the store has under it is another's.
+  func vacate(_ name: FileName, in parent: Inode) throws(Errno) {
+    guard let parent = try storedKey(of: parent, asksAgain: true) else { return }
+    let entry = Entry(parent: parent, name: name.bytes)
+    if try store.object(at: entry) != nil { try store.vacate(entry, because: .reusedKey) }
+  }
+
+  /// Gives one more name to an object that is known by its names, after the source has: both lead to
+  /// one object of the store from now on.
+  func linkNamed(_ target: Inode, to name: FileName, in parent: Inode) throws(Errno) -> Inode {
+    try vacate(name, in: parent)
+    let isNameless = target.state.withLock { $0.entry == nil }
+    if isNameless {
+      let wasStored = try isStored(target)
+      move(target, to: name, in: parent)
+      target.state.withLock { $0.isOrphan = false }
+      if wasStored {
+        try store.enter(key(of: target), type: target.type, at: lineage(of: target).steps)
+      }
+      return nodes.retain(orInsert: target)
+    }
+    let object = try key(of: target)
+    let way = try lineage(of: target).steps
+    try store.enter(object, type: target.type, at: way)
+    let step = LineageStep(object: object, name: name.bytes, type: target.type)
+    try store.enter(object, type: target.type, at: lineage(of: parent).steps + [step])
+    let shared = target.state.withLock { $0.shared }
+    shared?.record.withLock { $0?.isStored = true }
+    let file = try open(name, in: parent.held())
+    let status = try file.file.status()
+    let made = Inode(
+      file, status, target.volume, .byName, .entry(parent: parent.serial, name: name))
+    made.state.withLock { $0.identity = object.bytes }
+    made.saw(name, in: parent)
+    if let stale = nodes.find(.entry(parent: parent.serial, name: name)) { displace(stale) }
+    return try retained(made, status)
+  }
+}
+
+extension Fingerprint {
+  init(_ status: FileStatus) {
+    self.init(type: status.type, size: status.size, modified: status.modified)
+  }
+}

@@ -1,0 +1,129 @@
+public import LinuxSystem
+import SidecarStore
+
+/// What became of changes of names that were announced when the last daemon died.
+extension Overlay {
+  private enum Verdict {
+    case happened, didNot, unknown
+    /// The way there is part of another change, which has to be looked at first.
+    case later
+  }
+
+  /// What there is at a place.
+  private enum Sight {
+    case nothing, noWay
+    case object(Fingerprint)
+  }
+
+  /// Looks at both names of each change and tells the store what happened. Where that cannot be
+  /// told the objects are set aside, which is reported.
+  ///
+  /// Call it before anything is served. Throws what the store or the source says when they cannot be asked.
+  public func recover() throws(Errno) {
+    var pending = try store.intents()
+    var isStuck = false
+    while !pending.isEmpty {
+      var hasProgress = false
+      for change in pending {
+        let verdict = try judge(change.intent)
+        if verdict == .later && !isStuck { continue }
+        try conclude(change, verdict)
+        hasProgress = true
+        // Ways may lead elsewhere now.
+        break
+      }
+      isStuck = !hasProgress
+      pending = try store.intents()
+    }
+  }
+
+  private func conclude(_ change: PendingIntent, _ verdict: Verdict) throws(Errno) {
+    switch verdict {
+    case .happened:
+      _ = try store.settle(change.id)
+    case .didNot:
+      try store.withdraw(change.id)
+    case .unknown, .later:
+      let intent = change.intent
+      for object in [intent.object, intent.kind == .remove ? nil : intent.other] {
+        if let object { try store.quarantine(object, because: .undecided) }
+      }
+      try store.withdraw(change.id)
+      options.report(
+        "a change of names was cut off and cannot be told from others; attributes were set aside: "
+          + FileName(lossy: intent.place.path).description)
+    }
+  }
+
+  private func judge(_ intent: Intent) throws(Errno) -> Verdict {
+    let here = try look(at: intent.place)
+    let there = try intent.newPlace.map { (place) throws(Errno) in try look(at: place) }
+    switch (intent.kind, here, there) {
+    case (_, .noWay, _), (_, _, .noWay): return .later
+    case (.remove, .nothing, _): return .happened
+    case (.remove, .object(let found), _):
+      return found.fits(intent.fingerprint) == .not ? .unknown : .didNot
+    case (.rename, .nothing, .object): return .happened
+    case (.rename, .object, .nothing), (.rename, .object, nil): return .didNot
+    case (.rename, .object(let old), .object(let new)),
+      (.exchange, .object(let old), .object(let new)):
+      return decide(old.fits(intent.fingerprint), new.fits(intent.fingerprint))
+    default: return .unknown
+    }
+  }
+
+  private func decide(_ old: Fingerprint.Fit, _ new: Fingerprint.Fit) -> Verdict {
+    if old == new { return .unknown }
+    return old > new ? .didNot : .happened
+  }
+
+  private func look(at place: Place) throws(Errno) -> Sight {
+    guard let first = place.directory.first, try first.object == key(of: rootInode) else {
+      return .noWay
+    }
+    do throws(Errno) {
+      var directory = try rootInode.held()
+      for step in place.directory.dropFirst() {
+        directory = try open(FileName(step.name), in: directory)
+        guard try directory.file.status().type == .directory else { return .noWay }
+      }
+      do throws(Errno) {
+        return .object(Fingerprint(try directory.file.status(of: FileName(place.name))))
+      } catch .noEntry {
+        return .nothing
+      }
+    } catch {
+      if error == .noEntry || error == .notDirectory { return .noWay }
+      throw error
+    }
+  }
+}
+
+extension Place {
+  /// The names on the way, for people.
+  fileprivate var path: [UInt8] {
+    let names = directory.dropFirst().map(\.name) + [name]
+    return Array(names.joined(separator: [UInt8(ascii: "/")]))
+  }
+}
+
+extension FileName {
+  fileprivate init(lossy bytes: [UInt8]) { self.init(String(decoding: bytes, as: UTF8.self)) }
+}
+
+extension Fingerprint {
+  /// How well an object fits, from not at all.
+  fileprivate enum Fit: Int, Comparable {
+    case not, nearly, exactly
+    static func < (one: Fit, other: Fit) -> Bool { one.rawValue < other.rawValue }
+  }
+
+  /// A file system may round time stamps, to two seconds at the most, when it is mounted anew.
+  fileprivate func fits(_ other: Fingerprint) -> Fit {
+    guard type == other.type, type == .directory || size == other.size else { return .not }
+    if modified == other.modified { return .exactly }
+    let (difference, overflow) = modified.seconds.subtractingReportingOverflow(
+      other.modified.seconds)
+    return !overflow && (-2...2).contains(difference) ? .nearly : .not
+  }
+}

@@ -1,0 +1,141 @@
+import CLinux
+import Glibc
+import LinuxSystem
+
+/// File systems of other programs, whose inode numbers are made up as objects are seen.
+package enum ForeignKind: String, CaseIterable, Sendable {
+  /// sshfs that talks to an sftp-server which it starts itself.
+  case sshfs
+  /// sshfs over a connection to an sshd on the loopback interface.
+  case sshd
+  /// An image with exFAT.
+  case exfat
+  /// Another directory.
+  case bindfs
+
+  /// Whether an object can have a second name.
+  package var hasLinks: Bool { self != .exfat }
+  /// Whether modes, owners and special files are kept.
+  package var isUnix: Bool { self != .exfat }
+}
+
+/// A directory that another program serves, mounted for as long as the value lives.
+package final class ForeignSource: Sendable {
+  /// What it is.
+  package let kind: ForeignKind
+  /// Where it is mounted.
+  package let path: String
+  private let scratch: Scratch
+  private let server: Child?
+  private let command: [String]
+  private let device = Lock<String?>(nil)
+
+  /// Mounts one in `scratch`.
+  package init(_ kind: ForeignKind, in scratch: Scratch) throws {
+    self.kind = kind
+    self.scratch = scratch
+    path = try scratch.directory("foreign-\(kind)")
+    let behind = try scratch.directory("behind-\(kind)")
+    var server: Child?
+    switch kind {
+    case .sshfs:
+      let script = try scratch.file(
+        "sftp", "#!/bin/sh\nexec /usr/lib/openssh/sftp-server\n", mode: 0o755)
+      command = [
+        "sshfs", "-o", "allow_other,default_permissions,ssh_command=\(script)", "x:\(behind)", path,
+      ]
+    case .sshd:
+      let port = try Self.freePort()
+      server = try Self.startServer(on: port, in: scratch)
+      command = [
+        "sshfs", "-p", "\(port)", "-o",
+        "allow_other,default_permissions,IdentityFile=\(scratch.path("key")),"
+          + "UserKnownHostsFile=\(scratch.path("known")),StrictHostKeyChecking=no",
+        "root@127.0.0.1:\(behind)", path,
+      ]
+    case .exfat:
+      let image = try scratch.file("exfat.image")
+      try call(truncate(image, 64 << 20))
+      try check(["mkfs.exfat", image])
+      command = ["mount.exfat-fuse", "-o", "allow_other"]
+    case .bindfs:
+      command = ["bindfs", behind, path]
+    }
+    self.server = server
+    try mount()
+  }
+
+  deinit { unmountAll() }
+
+  /// Takes it away and mounts it again: whatever it has made up, it makes up anew.
+  package func remount() throws {
+    unmountAll()
+    try mount()
+  }
+
+  private func mount() throws {
+    if kind == .exfat {
+      let device = try check(["losetup", "--find", "--show", scratch.path("exfat.image")])
+        .filter { $0 != "\n" }
+      self.device.withLock { $0 = device }
+      try check(command + [device, path])
+    } else if kind == .sshd {
+      // Until the server listens.
+      try waiting(for: "sshd", within: .seconds(20)) {
+        try run(command, timeout: .seconds(20)).status == 0 ? () : nil
+      }
+    } else {
+      try check(command)
+    }
+    try waiting(for: "a mount on \(path)") {
+      try mounts().contains { $0.path == path } ? () : nil
+    }
+  }
+
+  private func unmountAll() {
+    unmount(path)
+    if let device = device.withLock({ $0.take() }) { _ = try? run(["losetup", "-d", device]) }
+  }
+
+  private static func startServer(on port: Int, in scratch: Scratch) throws -> Child {
+    for name in ["host", "key"] {
+      try check(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", scratch.path(name)])
+    }
+    try check(["cp", scratch.path("key.pub"), scratch.path("authorized")])
+    // Where sshd drops its privileges; the service makes it, when it runs.
+    try check(["mkdir", "-p", "/run/sshd"])
+    let configuration = try scratch.file(
+      "sshd_config",
+      """
+      ListenAddress 127.0.0.1
+      Port \(port)
+      HostKey \(scratch.path("host"))
+      AuthorizedKeysFile \(scratch.path("authorized"))
+      PidFile none
+      StrictModes no
+      UsePAM no
+      PasswordAuthentication no
+      PermitRootLogin prohibit-password
+      Subsystem sftp internal-sftp
+
+      """)
+    let log = try call(
+      open(scratch.path("sshd.log"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600))
+    defer { close(log) }
+    return try Child(
+      ["/usr/sbin/sshd", "-D", "-e", "-f", configuration], files: [log, log, log])
+  }
+
+  /// A port of the loopback interface that was free a moment ago.
+  private static func freePort() throws -> Int {
+    let script = """
+      import socket
+      s = socket.socket()
+      s.bind(("127.0.0.1", 0))
+      print(s.getsockname()[1], end="")
+      """
+    let text = try check(["python3", "-c", script])
+    guard let port = Int(text) else { throw Overdue(what: "a free port", limit: .zero) }
+    return port
+  }
+}
