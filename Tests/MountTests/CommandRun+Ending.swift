@@ -43,27 +43,42 @@ extension CommandRun {
     let command = try fixture.scratch.file(
       "command",
       """
-      trap 'setfattr -n user.caught -v 1 "$1/file" && echo caught >> "$2"; n=$((n + 1))' INT
-      [ -t 0 ] && [ -t 1 ] && [ -t 2 ] && echo ready >> "$2"
-      while [ -z "$n" ]; do sleep 0.02; done
-      sleep 0.3
-      echo "$n" >> "$2"
-      exit 5
+      import os, signal, sys, time
+      caught = 0
+      def interrupted(number, frame):
+          global caught
+          caught += 1
+          os.setxattr(sys.argv[1] + "/file", "user.caught", b"1")
+      def say(word): open(sys.argv[2], "a").write(f"{word}\\n")
+      signal.signal(signal.SIGINT, interrupted)
+      if all(map(os.isatty, range(3))): say("ready")
+      while not caught: time.sleep(0.01)
+      time.sleep(0.3)
+      say(caught)
+      sys.exit(5)
       """)
-    let typed = """
-      (
-        until [ -s "$OUT" ]; do sleep 0.02; done
-        printf '\\003'
-        until [ "$(wc -l < "$OUT")" -ge 3 ]; do sleep 0.02; done
-      ) | script -qec "$BINARY run $SOURCE -- sh $COMMAND $SOURCE $OUT" /dev/null > /dev/null
+    // The user in front of the terminal: types the key once the command is ready, then reads.
+    let user = try fixture.scratch.file(
+      "user",
       """
+      import os, pty, sys, time
+      out, words = sys.argv[1], sys.argv[2:]
+      process, terminal = pty.fork()
+      if process == 0: os.execvp(words[0], words)
+      while not os.path.exists(out) or os.path.getsize(out) == 0: time.sleep(0.01)
+      os.write(terminal, b"\\x03")
+      try:
+          while text := os.read(terminal, 4096): sys.stdout.buffer.write(text)
+      except OSError: pass
+      print(os.waitpid(process, 0)[1])
+      """)
     let outcome = try run(
-      ["sh", "-c", typed],
-      environment: [
-        "OUT": out, "BINARY": fixture.binary, "SOURCE": fixture.source, "COMMAND": command,
-      ])
-    #expect(outcome.status == 5, "\(outcome.errorText)")
-    #expect(try String(decoding: readFile(out), as: UTF8.self) == "ready\ncaught\n1\n")
+      [
+        "python3", user, out, fixture.binary, "run", fixture.source, "--", "python3", command,
+        fixture.source, out,
+      ], environment: marked)
+    #expect(outcome.text == "^C\(5 << 8)\n", "\(outcome.errorText)")
+    #expect(try String(decoding: readFile(out), as: UTF8.self) == "ready\n1\n")
     try expectNothingLeft()
   }
 
