@@ -1,3 +1,5 @@
+import SidecarStore
+
 /// A value of JSON (RFC 8259), to be written; the daemon does without Foundation.
 enum JSON {
   case string(String)
@@ -14,11 +16,11 @@ enum JSON {
 
   var text: String {
     switch self {
-    case .string(let text): Self.quoted(text)
+    case .string(let text): JSONText.quoted(text)
     case .number(let number): "\(number)"
     case .bool(let bool): "\(bool)"
     case .object(let members):
-      "{" + members.map { "\(Self.quoted($0.name)):\($0.value.text)" }.joined(separator: ",") + "}"
+      "{" + members.map { "\(JSONText.quoted($0.name)):\($0.value.text)" }.joined(separator: ",") + "}"
     case .array(let elements): "[" + elements.map(\.text).joined(separator: ",") + "]"
     }
   }
@@ -33,20 +35,5 @@ enum JSON {
       members.map { "\($0.name) \($0.value.plain)" }.joined(separator: ", ")
     case .array(let elements): elements.map(\.plain).joined(separator: " ")
     }
-  }
-
-  private static func quoted(_ text: String) -> String {
-    var result = "\""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "\"": result += "\\\""
-      case "\\": result += "\\\\"
-      case _ where scalar.value < 0x20:
-        let hex = String(scalar.value, radix: 16)
-        result += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
-      default: result.unicodeScalars.append(scalar)
-      }
-    }
-    return result + "\""
   }
 }

@@ -7,34 +7,31 @@ import SidecarStore
 extension Overlay {
   /// Removes a name; the object's record goes when nobody has the object open.
   public func unlink(_ name: FileName, in parent: Node, _ request: Request) throws(Errno) {
-    let parent = try inode(parent)
-    if isReserved(name, in: parent) { throw .noEntry }
-    let victim = try peek(name, in: parent)
-    let held = try victim.held()
-    let directory = try parent.held()
-    if victim.naming == .byName {
-      return try removeNamed(name, in: parent, victim) { () throws(Errno) in
-        try directory.file.unlink(name)
-      }
+    try remove(name, in: inode(parent)) { directory throws(Errno) in
+      try directory.file.unlink(name)
     }
-    try directory.file.unlink(name)
-    Rehearsal.pass(.unlinked)
-    lostName(name, in: parent, victim, held)
   }
 
   /// Removes an empty directory.
   public func rmdir(_ name: FileName, in parent: Node, _ request: Request) throws(Errno) {
-    let parent = try inode(parent)
+    try remove(name, in: inode(parent)) { directory throws(Errno) in
+      try directory.file.removeDirectory(name)
+    }
+  }
+
+  private func remove(
+    _ name: FileName, in parent: Inode, by change: (HeldFile) throws(Errno) -> Void
+  ) throws(Errno) {
     if isReserved(name, in: parent) { throw .noEntry }
     let victim = try peek(name, in: parent)
     let held = try victim.held()
     let directory = try parent.held()
     if victim.naming == .byName {
       return try removeNamed(name, in: parent, victim) { () throws(Errno) in
-        try directory.file.removeDirectory(name)
+        try change(directory)
       }
     }
-    try directory.file.removeDirectory(name)
+    try change(directory)
     Rehearsal.pass(.unlinked)
     lostName(name, in: parent, victim, held)
   }

@@ -89,7 +89,7 @@ public enum JSONDump {
   }
 
   private static func string(_ bytes: [UInt8]) -> String {
-    if let text = String(validating: bytes, as: UTF8.self) { return quoted(text) }
+    if let text = String(validating: bytes, as: UTF8.self) { return JSONText.quoted(text) }
     return "{\"base64\":\"\(String(decoding: Base64.encoded(bytes), as: UTF8.self))\"}"
   }
 
@@ -105,21 +105,6 @@ public enum JSONDump {
     default: break
     }
     throw JSONError("\"\(what)\" is neither a string nor {\"base64\":...}")
-  }
-
-  private static func quoted(_ text: String) -> String {
-    var result = "\""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "\"": result += "\\\""
-      case "\\": result += "\\\\"
-      case _ where scalar.value < 0x20:
-        let hex = String(scalar.value, radix: 16)
-        result += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
-      default: result.unicodeScalars.append(scalar)
-      }
-    }
-    return result + "\""
   }
 
   private static let names: [(name: String, type: FileType)] = [
