@@ -15,6 +15,11 @@ public struct AttributeName: Hashable, Sendable {
     self.bytes = Array(bytes)
   }
 
+  private init(known name: String) { bytes = Array(name.utf8) }
+
+  /// `security.capability`: what a program may do that its user may not (capabilities(7)).
+  public static let capability = AttributeName(known: "security.capability")
+
   /// The most bytes a name may have (`XATTR_NAME_MAX`, linux/limits.h).
   public static let maximumLength = 255
 

@@ -1,3 +1,4 @@
+import FUSE
 import LinuxSystem
 import Overlay
 
@@ -12,6 +13,8 @@ struct MountSettings {
   var identity = IdentityChoice.auto
   var cache = CachePolicy.auto
   var threads = max(4, Processes.processorCount)
+  /// What the kernel is asked to do, if it can.
+  var features = KernelFeatures.all
   /// Options for the kernel, such as `nosuid`.
   var kernelOptions: [String] = []
 
@@ -28,6 +31,10 @@ struct MountSettings {
         + " source), never (default: auto)"),
     Option(
       name: "threads", value: "NUMBER", help: "how many requests are served at once (1 to 256)"),
+    Option(
+      name: "without", value: "FEATURE",
+      help: "do without something that the kernel can do: passthrough, privileges,"
+        + " parallel-directories (may be repeated)"),
     Option(name: "read-only", letter: "r", help: "refuse every change"),
     Option(
       name: "allow-other",
@@ -63,6 +70,7 @@ struct MountSettings {
           remedy: "choose a number from 1 to 256")
       }
       threads = number
+    case "without": features.subtract(try feature(value))
     case "options": try takeList(value)
     default: return false
     }
@@ -78,6 +86,16 @@ struct MountSettings {
       throw CommandFailure(.usage, "\(name): there is no \(text)", remedy: "choose one of \(all)")
     }
     return choice
+  }
+
+  private func feature(_ value: FileName?) throws(CommandFailure) -> KernelFeatures {
+    let text = value?.description ?? ""
+    guard let found = KernelFeatures.named.first(where: { $0.name == text }) else {
+      throw CommandFailure(
+        .usage, "without: there is no \(text)",
+        remedy: "choose one of \(KernelFeatures.all.names.joined(separator: ", "))")
+    }
+    return found.feature
   }
 
   /// As a path that means the same from everywhere: a daemon leaves the working directory.
@@ -152,7 +170,7 @@ struct MountSettings {
     _ name: String, _ value: FileName?
   ) throws(CommandFailure) -> Bool {
     switch name {
-    case "store", "identity", "cache", "threads":
+    case "store", "identity", "cache", "threads", "without":
       guard let value else {
         throw CommandFailure(
           .usage, "mount option \(name) needs a value", remedy: "write \(name)=VALUE")

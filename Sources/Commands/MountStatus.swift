@@ -23,6 +23,7 @@ struct MountStatus {
       ("read_only", .bool(settings.isReadOnly)),
       ("cache", .string(settings.cache.rawValue)),
       ("threads", .number(settings.threads)),
+      ("features", .array(mounting.session.features.names.map { .string($0) })),
       ("pid", .number(Int(Processes.identifier))),
       ("version", .string(Sidecarfs.version)),
       ("seconds", .number(Int(clamping: Timestamp.now.seconds - started.seconds))),

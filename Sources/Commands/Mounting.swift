@@ -54,6 +54,8 @@ final class Mounting: Sendable {
     options.allowsOthers = settings.allowsOthers ?? isRoot
     options.isReadOnly = settings.isReadOnly
     options.others = settings.kernelOptions
+    options.features = settings.features
+    options.stackDepth = source.isStacked ? 2 : 1
     // fusermount3 writes its reasons where we write ours.
     let held = StandardError.hold()
     do throws(MountError) {

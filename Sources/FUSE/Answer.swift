@@ -34,17 +34,17 @@ enum Answer {
       return fuse_reply_attr(request, &attributes, timed.timeout)
     case .link(let target): return fuse_reply_readlink(request, target.cString)
     case .opened(let opened):
-      var info = fuse_file_info(opened, context.handles)
-      let result = fuse_reply_open(request, &info)
-      if result != 0 { context.handles.discard(info.fh) }
+      let answer = cfuse_open_out(opened, context.handles)
+      let result = cfuse_reply_open(request, answer)
+      if result != 0 { context.handles.discard(answer.fh) }
       return result
     case .created(let entry, let opened):
       var parameters = fuse_entry_param(entry)
-      var info = fuse_file_info(opened, context.handles)
-      let result = fuse_reply_create(request, &parameters, &info)
+      let answer = cfuse_open_out(opened, context.handles)
+      let result = cfuse_reply_create(request, &parameters, answer)
       if result != 0 {
         context.fileSystem.release(opened.handle, entry.node)
-        context.handles.discard(info.fh)
+        context.handles.discard(answer.fh)
         context.fileSystem.forget(entry.node, lookups: 1)
       }
       return result
@@ -99,15 +99,6 @@ func monotonicNanoseconds() -> Int64 {
   var time = timespec()
   clock_gettime(CLOCK_MONOTONIC, &time)
   return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
-}
-
-extension fuse_file_info {
-  init(_ opened: Opened, _ handles: HandleTable) {
-    self.init()
-    fh = handles.keep(opened.handle)
-    keep_cache = opened.keepsCache ? 1 : 0
-    cache_readdir = opened.keepsCache ? 1 : 0
-  }
 }
 
 extension statvfs {

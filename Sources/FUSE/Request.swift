@@ -1,4 +1,5 @@
 import CFUSE
+import Glibc
 public import LinuxSystem
 
 /// Who asks. Valid during the operation only; a file system must not keep it.
@@ -13,23 +14,23 @@ public struct Request {
   public let umask: UInt32
 
   private let raw: fuse_req_t?
-  private let workers: WorkerLoop?
+  private let context: SessionContext?
 
-  init(_ raw: fuse_req_t?, _ workers: WorkerLoop?) {
+  init(_ raw: fuse_req_t?, _ context: SessionContext?) {
     self.raw = raw
-    self.workers = workers
-    let context = fuse_req_ctx(raw)
-    uid = context?.pointee.uid ?? UInt32.max
-    gid = context?.pointee.gid ?? UInt32.max
-    pid = context?.pointee.pid ?? 0
-    umask = context?.pointee.umask ?? 0
+    self.context = context
+    let caller = fuse_req_ctx(raw)
+    uid = caller?.pointee.uid ?? UInt32.max
+    gid = caller?.pointee.gid ?? UInt32.max
+    pid = caller?.pointee.pid ?? 0
+    umask = caller?.pointee.umask ?? 0
   }
 
   /// A request that no kernel made: of a caller without supplementary groups, whom no signal
   /// interrupts.
   package init(uid: UInt32, gid: UInt32, pid: Int32 = 0, umask: UInt32 = 0) {
     raw = nil
-    workers = nil
+    context = nil
     self.uid = uid
     self.gid = gid
     self.pid = pid
@@ -52,14 +53,29 @@ public struct Request {
   /// Nobody waits for the answer any more: the kernel has taken the request back, because a signal
   /// came for the caller, or the session ends.
   public var isInterrupted: Bool {
-    raw != nil && fuse_req_interrupted(raw) != 0 || workers?.isStopping == true
+    raw != nil && fuse_req_interrupted(raw) != 0 || context?.workers.isStopping == true
   }
 
   /// Runs `body`, which may wait for another request, while a spare thread serves in its place.
   ///
   /// `ENOLCK` when too many threads wait already.
   public func waiting<Result>(_ body: () throws(Errno) -> Result) throws(Errno) -> Result {
-    guard let workers else { return try body() }
-    return try workers.waiting(body)
+    guard let context else { return try body() }
+    return try context.workers.waiting(body)
   }
+
+  /// Gives the kernel a file of the source, opened in whatever way, to read, write and map by itself.
+  /// It is opened with the rights of this thread, whoever uses it.
+  ///
+  /// `EOPNOTSUPP` when the kernel or this session does not do that, `EPERM` without CAP_SYS_ADMIN,
+  /// `ELOOP` when the file's own file system lies upon others already.
+  public func give(_ file: borrowing FileDescriptor) throws(Errno) -> BackingFile {
+    guard let context, context.handshake.accepted.contains(.passthrough) else {
+      throw Errno(EOPNOTSUPP)
+    }
+    return try context.passthrough.give(file)
+  }
+
+  /// Lets the kernel ask anew what stat(2) shows of a node: it has changed by another's request.
+  public func forgetStatus(of node: Node) { context?.forgetStatus(of: node) }
 }

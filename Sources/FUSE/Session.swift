@@ -16,6 +16,11 @@ public struct MountOptions: Sendable {
   public var others: [String]
   /// How many threads serve.
   public var threads: Int
+  /// What is asked of the kernel, if it offers it.
+  public var features = KernelFeatures.all
+  /// How many file systems may lie upon each other, ours and the source's included: 1 for a source
+  /// that lies upon nothing, 2 for one such as overlayfs. More than 2 the kernel does not allow.
+  public var stackDepth: UInt32 = 1
 
   /// The usual: `nosuid,nodev`, writable, for this user.
   public init(source: String, subtype: String, threads: Int) {
@@ -66,7 +71,9 @@ public final class Session: @unchecked Sendable {
   ) throws(MountError) {
     LibraryLog.capture()
     let workers = WorkerLoop(threads: options.threads)
-    let context = SessionContext(fileSystem, trace: trace, workers: workers, started: started)
+    let context = SessionContext(
+      fileSystem, trace: trace, workers: workers,
+      Handshake(options.features, stackDepth: options.stackDepth), started: started)
     self.workers = workers
     self.context = context
     var table = operationTable()
@@ -93,6 +100,13 @@ public final class Session: @unchecked Sendable {
       throw MountError(message: LibraryLog.take("the kernel refused"))
     }
     mounted.withLock { $0 = true }
+    do throws(MountError) {
+      try Handshake.interpose(on: session.pointer)
+    } catch {
+      unmount()
+      throw error
+    }
+    context.start(session)
   }
 
   /// Serves requests until the mount is gone or ``stop()`` is called; then unmounts what is left.
@@ -113,27 +127,37 @@ public final class Session: @unchecked Sendable {
   /// How often each operation was asked for.
   public var counters: OperationCounters { context.counters }
 
+  /// What the kernel does of what it was asked; nothing until it has said hello. Passthrough is no longer
+  /// among it once it was refused for want of CAP_SYS_ADMIN.
+  public var features: KernelFeatures {
+    let accepted = context.handshake.accepted
+    return context.passthrough.isPossible ? accepted : accepted.subtracting(.passthrough)
+  }
+
   private func unmount() {
     let wasMounted = mounted.withLock { mounted in
       defer { mounted = false }
       return mounted
     }
-    if wasMounted { fuse_session_unmount(session.pointer) }
+    if wasMounted {
+      context.stop()
+      fuse_session_unmount(session.pointer)
+    }
   }
 }
 
 /// What we ask of the kernel, of what it offers.
 ///
-/// Not among it: HANDLE_KILLPRIV, because without it the kernel itself takes setuid bits and
-/// `security.capability` away before a file changes; the writeback cache, because the
-/// source may change underneath; EXPORT_SUPPORT, because a forgotten node cannot be found again.
+/// What libfuse does not know is asked for by the ``Handshake``. Not among it: the writeback cache,
+/// because the source may change underneath; EXPORT_SUPPORT, because a forgotten node cannot be
+/// found again.
 private func negotiate(_ connection: UnsafeMutablePointer<fuse_conn_info>) {
   let wanted =
     FUSE_CAP_ASYNC_READ | FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_POSIX_LOCKS | FUSE_CAP_FLOCK_LOCKS
     | FUSE_CAP_DONT_MASK
     | FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE
     | FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO
-    | FUSE_CAP_ASYNC_DIO | FUSE_CAP_PARALLEL_DIROPS
+    | FUSE_CAP_ASYNC_DIO
   connection.pointee.want = connection.pointee.capable & UInt32(wanted)
 }
 

@@ -9,16 +9,42 @@ final class SessionContext: Sendable {
   let handles = HandleTable()
   let trace: (@Sendable (String) -> Void)?
   let workers: WorkerLoop
+  let handshake: Handshake
+  let passthrough = Passthrough()
   let started: @Sendable () -> Void
+  private let session = Lock<SessionPointer?>(nil)
 
   init(
     _ fileSystem: any FileSystem, trace: (@Sendable (String) -> Void)?, workers: WorkerLoop,
-    started: @escaping @Sendable () -> Void
+    _ handshake: Handshake, started: @escaping @Sendable () -> Void
   ) {
     self.fileSystem = fileSystem
     self.trace = trace
     self.workers = workers
+    self.handshake = handshake
     self.started = started
+  }
+
+  /// The session is mounted.
+  func start(_ session: SessionPointer) {
+    self.session.withLock { $0 = session }
+    passthrough.start(fuse_session_fd(session.pointer))
+  }
+
+  /// The session ends: its device is about to be closed.
+  func stop() {
+    session.withLock { $0 = nil }
+    passthrough.stop()
+  }
+
+  /// What stat(2) shows of a node is asked for anew: it has changed, and the kernel cannot know.
+  func forgetStatus(of node: Node) {
+    let id = node === fileSystem.root ? UInt64(FUSE_ROOT_ID) : node.id
+    session.withLock {
+      // A negative offset means the attributes without the pages, for which no lock is needed that
+      // the caller of a request may hold.
+      if let session = $0 { _ = fuse_lowlevel_notify_inval_inode(session.pointer, id, -1, 0) }
+    }
   }
 
   static func of(_ request: fuse_req_t?) -> SessionContext? {
@@ -48,7 +74,7 @@ final class SessionContext: Sendable {
     return handle
   }
 
-  func request(_ raw: fuse_req_t?) -> Request { Request(raw, workers) }
+  func request(_ raw: fuse_req_t?) -> Request { Request(raw, self) }
 
   /// Before the reply, because after it the kernel may have forgotten what the line speaks of.
   func traceBeforeReply(

@@ -73,10 +73,13 @@ public struct Opened {
   /// The pages that the kernel has of this file stay valid (`FOPEN_KEEP_CACHE`), or the entries
   /// of a directory (`FOPEN_CACHE_DIR`).
   public var keepsCache: Bool
+  /// Which way its data takes; a directory's is `served`.
+  public var passage: Passage
   /// An opened file.
-  public init(handle: Handle, keepsCache: Bool) {
+  public init(handle: Handle, keepsCache: Bool, passage: Passage = .served) {
     self.handle = handle
     self.keepsCache = keepsCache
+    self.passage = passage
   }
 }
 

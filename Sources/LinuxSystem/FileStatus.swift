@@ -63,8 +63,16 @@ public struct FileStatus: Sendable {
   /// The set-group-ID bit of a mode (`S_ISGID`).
   public static let setGroupBit: UInt32 = 0o2000
 
-  /// It is a file with the set-group-ID bit whose group may not execute it.
-  public var hasLooseSetGroup: Bool { type == .regular && mode & 0o2010 == Self.setGroupBit }
+  /// The set-user-ID bit of a mode (`S_ISUID`).
+  public static let setUserBit: UInt32 = 0o4000
+
+  /// The bit of a mode that lets the group execute (`S_IXGRP`).
+  public static let groupExecution: UInt32 = 0o010
+
+  /// It is a file with a set-user-ID or set-group-ID bit.
+  public var hasSetID: Bool {
+    type == .regular && mode & (Self.setUserBit | Self.setGroupBit) != 0
+  }
 
   /// The type of the object.
   public var type: FileType { FileType(mode: mode) }

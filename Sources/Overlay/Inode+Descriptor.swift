@@ -149,6 +149,7 @@ extension Inode {
   func leave() {
     isKnown.store(false, ordering: .sequentiallyConsistent)
     volume.pool.remove(self)
+    state.withLock { $0.backing = .unasked }
     // What is in a directory refers to it, and may outlive it by a moment.
     if type == .directory { _ = letGo() }
   }

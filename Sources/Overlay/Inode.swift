@@ -39,8 +39,8 @@ final class Inode: Node, KeyedNode, @unchecked Sendable {
   let volume: Volume
   let naming: Naming
   let state: Lock<InodeState>
-  /// When last looked at, it had the set-group-ID bit without group execution.
-  let hasLooseSetGroup: Atomic<Bool>
+  /// When last looked at, it was a file with a set-id bit.
+  let hasSetID: Atomic<Bool>
   /// The kernel knows it, so a descriptor may stay for its next request.
   let isKnown = Atomic<Bool>(false)
   /// Since the clock's hand came by.
@@ -58,7 +58,7 @@ final class Inode: Node, KeyedNode, @unchecked Sendable {
     self.naming = naming
     type = status.type
     self.volume = volume
-    hasLooseSetGroup = Atomic(status.hasLooseSetGroup)
+    hasSetID = Atomic(status.hasSetID)
     state = Lock(InodeState(identity: naming == .root ? Naming.rootKey : nil, held: file))
   }
 
@@ -118,6 +118,8 @@ struct InodeState {
   var held: HeldFile?
   /// An open file of it, from which it can be held again even when it has no name.
   weak var opened: OpenFile?
+  /// What the kernel has of a file, so that it can pass us by.
+  var backing = Backing.unasked
   /// Only with an inode that has seen a lock.
   var locks: InodeLocks?
   /// One name by which it was last seen.

@@ -61,6 +61,11 @@ extension Overlay {
     let inode = try inode(node)
     let name = try AttributeName(name.bytes)
     try AttributeRules.linux.check(name)
+    try remove(name, from: inode)
+  }
+
+  /// Removes an attribute from the store before anybody finds it missing.
+  func remove(_ name: AttributeName, from inode: Inode) throws(Errno) {
     let before = try changeableStatus(of: inode)
     try withRecord(of: inode) { (record, key) throws(Errno) in
       try record.attributes.admitRemoval(of: name)

@@ -17,7 +17,7 @@ extension Overlay {
           try held.file.reopen(wanted)
         }
       }
-      return opened(file, inode, flags)
+      return try opened(file, inode, flags, request)
     } catch {
       // A program may be executed by who may not read it.
       guard error == .accessDenied, flags.contains(.execution) else { throw error }
@@ -25,17 +25,19 @@ extension Overlay {
         try held.file.checkAccess(1)
       }
       let file = try descriptors.makingRoom { () throws(Errno) in try held.file.reopen(wanted) }
-      return opened(file, inode, flags)
+      return try opened(file, inode, flags, request)
     }
   }
 
   /// An open file of the source as an answer.
   func opened(
-    _ file: consuming FileDescriptor, _ inode: Inode, _ flags: FileDescriptor.OpenFlags
-  ) -> Opened {
+    _ file: consuming FileDescriptor, _ inode: Inode, _ flags: FileDescriptor.OpenFlags,
+    _ request: Request
+  ) throws(Errno) -> Opened {
+    let passage = try passage(of: inode, file, flags, request)
     let handle = OpenFile(file, appends: flags.contains(.append))
     inode.state.withLock { $0.opened = handle }
-    return Opened(handle: handle, keepsCache: options.cache.keepsPages)
+    return Opened(handle: handle, keepsCache: options.cache.keepsPages, passage: passage)
   }
 
   /// How a file of the source is opened for a caller's flags.
@@ -59,7 +61,7 @@ extension Overlay {
     _ request: Request
   ) throws(Errno) -> Int {
     let open = try openFile(handle)
-    try dropSetGroup(of: inode(node), request)
+    try dropPrivileges(of: inode(node), request)
     try open.follow(appending: data.appends)
     return try data.copy(to: open.file, at: offset)
   }
@@ -91,7 +93,7 @@ extension Overlay {
   public func fallocate(
     _ handle: Handle, _ node: Node, mode: Int32, offset: Int64, length: Int64, _ request: Request
   ) throws(Errno) {
-    try dropSetGroup(of: inode(node), request)
+    try dropPrivileges(of: inode(node), request)
     try openFile(handle).file.allocate(mode: mode, offset: offset, length: length)
   }
 
@@ -107,7 +109,8 @@ extension Overlay {
     from handle: Handle, at offset: Int64, to target: Handle, _ targetNode: Node,
     at targetOffset: Int64, count: Int, flags: UInt32, _ request: Request
   ) throws(Errno) -> Int {
-    try openFile(handle).file.copyRange(
+    try dropPrivileges(of: inode(targetNode), request)
+    return try openFile(handle).file.copyRange(
       from: offset, to: openFile(target).file, at: targetOffset, count: count, flags: flags)
   }
 }

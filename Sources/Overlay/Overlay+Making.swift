@@ -57,7 +57,7 @@ extension Overlay {
           try directory.file.open(name, wanted.union([.create, .exclusive]), mode: mode)
         }
       }
-      return try newFile(file, name, in: parent, flags)
+      return try newFile(file, name, in: parent, flags, request)
     } catch {
       guard error == .exists, !flags.contains(.exclusive) else { throw error }
     }
@@ -84,7 +84,7 @@ extension Overlay {
         try directory.file.open(FileName("."), wanted, mode: mode)
       }
     }
-    return try newFile(file, nil, in: parent, flags)
+    return try newFile(file, nil, in: parent, flags, request)
   }
 
   /// One more name for an object; an orphan comes back to life.
@@ -169,13 +169,18 @@ extension Overlay {
 
   private func newFile(
     _ file: consuming FileDescriptor, _ name: FileName?, in parent: Inode,
-    _ flags: FileDescriptor.OpenFlags
+    _ flags: FileDescriptor.OpenFlags, _ request: Request
   ) throws(Errno) -> (NodeEntry, Opened) {
     do throws(Errno) {
       let held = HeldFile(
         try descriptors.makingRoom { () throws(Errno) in try file.reopen(.path) })
       let entry = try newEntry(of: held, name, in: parent)
-      return (entry, opened(file, try inode(entry.node), flags))
+      do throws(Errno) {
+        return (entry, try opened(file, inode(entry.node), flags, request))
+      } catch {
+        forget(entry.node, lookups: 1)
+        throw error
+      }
     } catch {
       if let name { try? parent.held().file.unlink(name) }
       throw error

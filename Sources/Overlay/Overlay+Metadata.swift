@@ -1,6 +1,5 @@
 public import FUSE
 public import LinuxSystem
-import Synchronization
 
 /// What stat(2), chmod(2), chown(2), utimensat(2), truncate(2), statfs(2) and access(2) need.
 extension Overlay {
@@ -11,22 +10,23 @@ extension Overlay {
     try timedStatus(of: inode(node))
   }
 
-  /// Changes one field after the other. The kernel has checked who asks, and cleared what has to be
-  /// cleared from the mode.
+  /// Changes one field after the other. The kernel has checked who asks.
   public func setattr(
     _ node: Node, _ change: StatusChange, _ handle: Handle?, _ request: Request
   ) throws(Errno) -> TimedStatus {
     let inode = try inode(node)
     let held = try inode.held()
-    // The owner first: chown(2) takes the set-id bits away, which the mode may be to set.
+    // The owner first: chown(2) takes the set-id bits away, which the mode may be to set. It leaves
+    // one of them to who, as we, may keep it.
     if change.uid != nil || change.gid != nil || change.isEmpty {
+      try dropSetID(of: inode, request)
       // Without a change, as by chown(-1, -1), it still moves the ctime.
       try held.file.setOwner(uid: change.uid, gid: change.gid)
     }
     if let mode = change.mode { try held.file.setMode(mode) }
-    // After the mode, which the kernel computes from what it knew.
-    if change.size != nil || change.isEmpty { try dropSetGroup(of: inode, request) }
+    // After the mode, which the kernel may have computed from what it knew.
     if let size = change.size {
+      try dropPrivileges(of: inode, request)
       // An open file may be cut by who may no longer open it.
       if let open = handle as? OpenFile {
         try open.file.truncate(to: size)
@@ -38,19 +38,6 @@ extension Overlay {
       try held.file.setTimes(accessed: change.accessed, modified: change.modified)
     }
     return try timedStatus(of: inode)
-  }
-
-  /// A change by who has no right to it takes the set-group-ID bit away. From programs the kernel
-  /// does so before it asks us; where the group may not execute, it leaves it to FUSE servers.
-  func dropSetGroup(of inode: Inode, _ request: Request) throws(Errno) {
-    guard inode.hasLooseSetGroup.load(ordering: .relaxed) else { return }
-    let held = try inode.held()
-    let status = try held.file.status()
-    guard status.hasLooseSetGroup, request.gid != status.gid,
-      !request.supplementaryGroups().contains(status.gid),
-      try !ProcessPrivileges.has(capability: ProcessPrivileges.setIDKeeping, pid: request.pid)
-    else { return }
-    try held.file.setMode(status.mode & ~FileStatus.setGroupBit)
   }
 
   /// Where a symbolic link leads, byte by byte as the source has it.

@@ -113,7 +113,7 @@ extension Overlay {
   /// mount, and the ctime of the attributes if that is later.
   func shown(_ status: FileStatus, of inode: Inode) -> FileStatus {
     var shown = status
-    inode.hasLooseSetGroup.store(status.hasLooseSetGroup, ordering: .relaxed)
+    inode.hasSetID.store(status.hasSetID, ordering: .relaxed)
     // As it was when the kernel first heard of it, also where the source makes up another.
     shown.inode = numbers.number(of: inode.id.inode, on: inode.volume)
     if inode === rootInode, hasHiddenDirectory, shown.links > 2 { shown.links -= 1 }

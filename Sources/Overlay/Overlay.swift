@@ -141,6 +141,8 @@ public struct Source: ~Copyable, Sendable {
   public let volume: VolumeKey
   /// The file system is reached over a network, or through another FUSE server.
   public let isRemote: Bool
+  /// The file system lies upon another, as overlayfs does.
+  public let isStacked: Bool
   /// The file system is mounted read-only.
   public let isReadOnly: Bool
 
@@ -160,6 +162,7 @@ public struct Source: ~Copyable, Sendable {
     }
     directory = opened
     type = system.type
+    isStacked = system.type == FileSystemKind.overlayfs
     isRemote = FileSystemKind.isRemote(system.type)
     isReadOnly = system.isReadOnly
   }

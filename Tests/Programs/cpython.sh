@@ -28,8 +28,9 @@ for test in test_copyxattr test_copyxattr_symlinks; do
   grep -q "^$test .* ok$" "$scratch/log" || fail "test_shutil's $test did not run"
 done
 
-# A module that cannot run at all (a missing package) is no success.
-regrtest 600 --fail-env-changed test_os test_shutil test_posix test_pathlib test_tempfile test_glob test_fcntl test_mmap \
+# A module that cannot run at all (a missing package) is no success. A hole that was read takes room on ramfs, natively
+# too: what counts the room of sparse files after reading them is left out.
+regrtest 600 --fail-env-changed --ignore '*.GNUReadTest.test_sparse_file_*' test_os test_shutil test_posix test_pathlib test_tempfile test_glob test_fcntl test_mmap \
   test_file test_fileio test_bufio test_filecmp test_fileinput test_genericpath test_posixpath test_stat \
   test_tarfile test_zipfile test_zipapp test_zipimport test_mailbox test_shelve test_dbm_dumb test_linecache \
   test_import test_unicode_file test_unicode_file_functions test_gzip test_configparser
