@@ -5,17 +5,26 @@ import LinuxSystem
 /// The kernel's name for one is its address, so that a request finds it without the table. When a
 /// session ends while files are open, no RELEASE comes: then the table lets go of them.
 final class HandleTable: Sendable {
-  private let handles = Lock<[UInt64: Handle]>([:])
+  private struct Kept {
+    let handle: Handle
+    let backing: BackingFile?
+  }
+
+  private let handles = Lock<[UInt64: Kept]>([:])
 
   /// Keeps a handle and tells what the kernel is to call it.
-  func keep(_ handle: Handle) -> UInt64 {
-    let id = UInt64(UInt(bitPattern: Unmanaged.passUnretained(handle).toOpaque()))
-    handles.withLock { $0[id] = handle }
+  func keep(_ opened: Opened) -> UInt64 {
+    let id = UInt64(UInt(bitPattern: Unmanaged.passUnretained(opened.handle).toOpaque()))
+    let kept = Kept(handle: opened.handle, backing: opened.passage.backing)
+    kept.backing?.begin()
+    handles.withLock { $0[id] = kept }
     return id
   }
 
   /// Lets go of a handle that the kernel knows no more. It ends outside the lock.
-  func discard(_ id: UInt64) { _ = handles.withLock { $0.removeValue(forKey: id) } }
+  func discard(_ id: UInt64) {
+    handles.withLock { $0.removeValue(forKey: id) }?.backing?.end()
+  }
 
   /// Lets go of all.
   func discardAll() {

@@ -59,7 +59,9 @@ final class Handshake: Sendable {
   func completed(_ parts: UnsafeBufferPointer<iovec>) -> [UInt8]? {
     meeting.withLock { meeting in
       guard let unique = meeting.unique, !isOver else { return nil }
-      var answer = parts.flatMap { Array(UnsafeRawBufferPointer(start: $0.iov_base, count: $0.iov_len)) }
+      var answer = parts.flatMap {
+        Array(UnsafeRawBufferPointer(start: $0.iov_base, count: $0.iov_len))
+      }
       let isAnswer = answer.withUnsafeBytes {
         $0.word(at: 8) == UInt32(truncatingIfNeeded: unique)
           && $0.word(at: 12) == UInt32(truncatingIfNeeded: unique >> 32)
@@ -91,7 +93,9 @@ final class Handshake: Sendable {
     var calls = fuse_custom_io()
     calls.read = { file, buffer, room, context in
       let count = Glibc.read(file, buffer, room)
-      guard count > 0, let handshake = Handshake.of(context), !handshake.isOver else { return count }
+      guard count > 0, let handshake = Handshake.of(context), !handshake.isOver else {
+        return count
+      }
       handshake.saw(UnsafeRawBufferPointer(start: buffer, count: count))
       return count
     }

@@ -42,6 +42,14 @@ final class Passthrough: Sendable {
 public final class BackingFile: Sendable {
   let number: Int32
   private let passthrough: Passthrough
+  private let users = Atomic<Int>(0)
+
+  /// Whether the kernel has a file open by way of this, as far as is known: the last that closes it
+  /// is told of later.
+  public var isInUse: Bool { users.load(ordering: .relaxed) > 0 }
+
+  func begin() { users.wrappingAdd(1, ordering: .relaxed) }
+  func end() { users.wrappingSubtract(1, ordering: .relaxed) }
 
   fileprivate init(_ number: Int32, _ passthrough: Passthrough) {
     self.number = number
@@ -54,16 +62,25 @@ public final class BackingFile: Sendable {
 /// Which way the data of an open file takes.
 ///
 /// The kernel wants one way for an inode: once an open file of it is `backed` or `mapped`, all are,
-/// by the same backing file, or `uncached`; another open would fail with `EIO`.
+/// by the same backing file; another open would fail with `EIO`. So would one that the file's own
+/// file system refuses, as with `O_DIRECT`.
 public enum Passage: Sendable {
   /// Through the server, and the kernel keeps pages.
   case served
-  /// Through the server, and the kernel keeps nothing (`FOPEN_DIRECT_IO`).
+  /// Through the server, and the kernel keeps nothing (`FOPEN_DIRECT_IO`). `EIO` for the caller
+  /// while others are `backed` or `mapped`.
   case uncached
   /// Reads, writes and maps pass the server by (`FOPEN_PASSTHROUGH`).
   case backed(BackingFile)
   /// Maps pass the server by; reads and writes come to it.
   case mapped(BackingFile)
+
+  var backing: BackingFile? {
+    switch self {
+    case .backed(let file), .mapped(let file): file
+    case .served, .uncached: nil
+    }
+  }
 }
 
 extension cfuse_open_out {
@@ -81,7 +98,7 @@ extension cfuse_open_out {
       flags |= Self.passthrough | Self.direct
       backing = file.number
     }
-    self.init(fh: handles.keep(opened.handle), open_flags: flags, backing_id: backing)
+    self.init(fh: handles.keep(opened), open_flags: flags, backing_id: backing)
   }
 
   /// `FOPEN_*` of linux/fuse.h.

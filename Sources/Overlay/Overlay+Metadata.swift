@@ -18,10 +18,11 @@ extension Overlay {
     let held = try inode.held()
     // The owner first: chown(2) takes the set-id bits away, which the mode may be to set. It leaves
     // one of them to who, as we, may keep it.
-    if change.uid != nil || change.gid != nil || change.isEmpty {
+    if change.uid != nil || change.gid != nil {
       try dropSetID(of: inode, request)
-      // Without a change, as by chown(-1, -1), it still moves the ctime.
       try held.file.setOwner(uid: change.uid, gid: change.gid)
+    } else if change.isEmpty {
+      try touch(inode, request)
     }
     if let mode = change.mode { try held.file.setMode(mode) }
     // After the mode, which the kernel may have computed from what it knew.
@@ -38,6 +39,20 @@ extension Overlay {
       try held.file.setTimes(accessed: change.accessed, modified: change.modified)
     }
     return try timedStatus(of: inode)
+  }
+
+  /// Changes nothing but the ctime. This is what comes of chown(-1, -1), which takes set-id bits away,
+  /// and of a write by whoever has no right to do that, when the kernel has removed a capability
+  /// first.
+  private func touch(_ inode: Inode, _ request: Request) throws(Errno) {
+    let held = try inode.held()
+    let status = try held.file.status()
+    if !status.hasSetID || request.uid == 0 || request.uid == status.uid {
+      try dropSetID(of: inode, request)
+      try held.file.setOwner(uid: nil, gid: nil)
+    } else {
+      try held.file.setMode(status.mode)
+    }
   }
 
   /// Where a symbolic link leads, byte by byte as the source has it.

@@ -21,8 +21,12 @@ extension Overlay {
     guard inode.type == .regular, inode.naming != .byName,
       !FileSystemKind.isRemote(inode.volume.type), let backing = try backing(of: inode, request)
     else { return .served }
-    // The kernel would open the file below in the same way, which not every source can.
-    if flags.contains(.direct) { return .uncached }
+    // The kernel opens the file below in the same way. What cannot be opened so natively, neither is
+    // it here while others have it open.
+    if flags.contains(.direct), try !inode.volume.allowsDirect(inode.held()) {
+      if backing.isInUse { throw .invalidArgument }
+      return .uncached
+    }
     if flags.intersection(.accessMode) == .readOnly { return .backed(backing) }
     // What fcntl(2) changes about appending does not reach the file below.
     if flags.contains(.append) { return .mapped(backing) }

@@ -31,6 +31,8 @@ final class Volume: Sendable {
   let index: UInt64
   /// Its inode numbers are made up.
   var inventsNumbers: Bool { FileSystemKind.inventsNumbers(type) }
+  /// Whether its files can be opened with `O_DIRECT`, once it was tried.
+  private let takesDirect = Lock<Bool?>(nil)
   /// Where descriptors of its objects are counted.
   let pool: DescriptorPool
   /// An open directory of it, if its objects can be opened by their handles. Only of the source's
@@ -47,6 +49,22 @@ final class Volume: Sendable {
     self.index = index
     self.pool = pool
     self.mount = mount
+  }
+
+  /// Whether files of this file system can be opened with `O_DIRECT`, as seen by one.
+  func allowsDirect(_ file: HeldFile) -> Bool {
+    if let known = takesDirect.withLock({ $0 }) { return known }
+    do throws(Errno) {
+      _ = try pool.makingRoom { () throws(Errno) in
+        try file.file.reopen([.readOnly, .direct, .nonBlocking])
+      }
+      takesDirect.withLock { $0 = true }
+      return true
+    } catch {
+      // Other errors say nothing of the file system.
+      if error == .invalidArgument { takesDirect.withLock { $0 = false } }
+      return false
+    }
   }
 
   /// The directory, opened so that handles lead from it, if handles do that here: the process needs
