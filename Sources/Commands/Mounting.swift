@@ -55,6 +55,7 @@ final class Mounting: Sendable {
     options.isReadOnly = settings.isReadOnly
     options.others = settings.kernelOptions
     options.features = settings.features
+    options.isSlow = source.isRemote
     options.stackDepth = source.isStacked ? 2 : 1
     // fusermount3 writes its reasons where we write ours.
     let held = StandardError.hold()

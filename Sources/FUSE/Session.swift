@@ -16,6 +16,8 @@ public struct MountOptions: Sendable {
   public var others: [String]
   /// How many threads serve.
   public var threads: Int
+  /// The source may take long to answer anything, as over a network.
+  public var isSlow = false
   /// What is asked of the kernel, if it offers it.
   public var features = KernelFeatures.all
   /// How many file systems may lie upon each other, ours and the source's included: 1 for a source
@@ -70,7 +72,7 @@ public final class Session: @unchecked Sendable {
     trace: (@Sendable (String) -> Void)? = nil, started: @escaping @Sendable () -> Void = {}
   ) throws(MountError) {
     LibraryLog.capture()
-    let workers = WorkerLoop(threads: options.threads)
+    let workers = WorkerLoop(threads: options.threads, isSlow: options.isSlow)
     let context = SessionContext(
       fileSystem, trace: trace, workers: workers,
       Handshake(options.features, stackDepth: options.stackDepth), started: started)

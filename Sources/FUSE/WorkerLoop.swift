@@ -5,32 +5,46 @@ import LinuxSystem
 
 /// The threads that take requests from the kernel and serve them.
 ///
-/// Each takes one, serves it, takes the next. A thread that has to wait for another request (for a
-/// lock to be dropped) says so, and a spare one serves meanwhile: waiting never stops the mount.
+/// Each takes one in its turn (see ``ReadingTurns``), serves it, takes the next. A thread that has to
+/// wait for another request (for a lock to be dropped) says so, and a spare one serves meanwhile:
+/// waiting never stops the mount.
 final class WorkerLoop: Sendable {
   private struct State {
     var session: SessionPointer?
     var threads: [pthread_t] = []
     var waiting = 0
     var isStopping = false
+    var isWatched = false
     var failure: Errno?
   }
 
   private let state: Lock<State>
   private let changed = Condition()
   private let wanted: Int
+  private let turns: ReadingTurns
+  /// Everything may take long: the source is reached over a network.
+  private let isSlow: Bool
 
   /// As many threads may wait at once; more than any program is known to need.
   private let waitingLimit = 1024
 
-  init(threads: Int) {
+  init(threads: Int, isSlow: Bool) {
     wanted = max(1, threads)
+    self.isSlow = isSlow
+    turns = ReadingTurns(limit: min(wanted, Processes.processorCount))
     state = Lock(State())
   }
 
   /// Serves until the mount is gone or `stop` is called; throws what /dev/fuse said last.
   func run(_ session: SessionPointer) throws(Errno) {
     ignoreWakeSignal()
+    let device = fuse_session_fd(session.pointer)
+    state.withLock { $0.isWatched = true }
+    try Threads.start(named: "watcher") {
+      self.turns.watch(device)
+      self.state.withLock { $0.isWatched = false }
+      self.changed.broadcast()
+    }
     state.withLock { state in
       state.session = session
       for _ in 0..<wanted { spawn(&state) }
@@ -41,6 +55,8 @@ final class WorkerLoop: Sendable {
       state.threads.isEmpty ? true : state.isStopping ? false : nil
     }
     if !isOver { while !wakeAll() {} }
+    turns.stop()
+    state.wait(for: changed) { state -> Void? in state.isWatched ? nil : () }
     if let failure = state.withLock({ $0.failure }) { throw failure }
   }
 
@@ -58,6 +74,7 @@ final class WorkerLoop: Sendable {
       state.isStopping = true
       if let session = state.session { fuse_session_exit(session.pointer) }
     }
+    turns.stop()
     changed.broadcast()
   }
 
@@ -102,19 +119,54 @@ final class WorkerLoop: Sendable {
     defer { free(buffer.mem) }
     var failure: Errno?
     do throws(Errno) { try detachFileSystemState() } catch { failure = error }
-    let session = state.withLock { $0.session }?.pointer
-    while failure == nil, let session, fuse_session_exited(session) == 0, !isSurplus {
+    let seat = ReadingTurns.Seat()
+    while failure == nil, let session = state.withLock({ $0.session })?.pointer,
+      fuse_session_exited(session) == 0, !isSurplus, turns.take(seat)
+    {
+      do throws(Errno) { try takeTurn(seat, session, &buffer) } catch { failure = error }
+    }
+    turns.pass(seat)
+    leave(failure)
+  }
+
+  /// Reads and serves until the turn is another's or the session ends; throws what /dev/fuse says.
+  private func takeTurn(
+    _ seat: ReadingTurns.Seat, _ session: OpaquePointer, _ buffer: inout fuse_buf
+  ) throws(Errno) {
+    while fuse_session_exited(session) == 0 {
       let count = fuse_session_receive_buf(session, &buffer)
       if count == -EINTR || count == -EAGAIN { continue }
-      if count == 0 { break }
+      if count == 0 { return fuse_session_exit(session) }
       if count < 0 {
-        failure = Errno(-count)
-        break
+        // Everybody's end; the others hear of it at once.
+        fuse_session_exit(session)
+        throw Errno(-count)
       }
       admitTemporaryFiles(buffer)
+      if mayTakeLong(buffer) {
+        turns.pass(seat)
+        return fuse_session_process_buf(session, &buffer)
+      }
+      turns.begin(seat)
       fuse_session_process_buf(session, &buffer)
+      if !turns.end(seat) { return }
     }
-    leave(failure)
+  }
+
+  /// What is not over in the time of a few system calls: what waits for a disk, or for another
+  /// process. What was thought short and is not, others find out.
+  private func mayTakeLong(_ buffer: fuse_buf) -> Bool {
+    if isSlow { return true }
+    guard buffer.flags.rawValue & FUSE_BUF_IS_FD.rawValue == 0, let memory = buffer.mem,
+      buffer.size >= MemoryLayout<cfuse_in_header>.size
+    else { return false }
+    switch memory.assumingMemoryBound(to: cfuse_in_header.self).pointee.opcode {
+    case UInt32(FUSE_FSYNC.rawValue), UInt32(FUSE_FSYNCDIR.rawValue), UInt32(FUSE_SETLK.rawValue),
+      UInt32(FUSE_SETLKW.rawValue), UInt32(FUSE_FALLOCATE.rawValue),
+      UInt32(FUSE_COPY_FILE_RANGE.rawValue):
+      return true
+    default: return false
+    }
   }
 
   /// More threads than wanted are left over when waits end.
@@ -132,6 +184,7 @@ final class WorkerLoop: Sendable {
         state.isStopping = true
       }
     }
+    if isStopping { turns.stop() }
     changed.broadcast()
   }
 
