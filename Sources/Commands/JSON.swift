@@ -20,7 +20,8 @@ enum JSON {
     case .number(let number): "\(number)"
     case .bool(let bool): "\(bool)"
     case .object(let members):
-      "{" + members.map { "\(JSONText.quoted($0.name)):\($0.value.text)" }.joined(separator: ",") + "}"
+      "{" + members.map { "\(JSONText.quoted($0.name)):\($0.value.text)" }.joined(separator: ",")
+        + "}"
     case .array(let elements): "[" + elements.map(\.text).joined(separator: ",") + "]"
     }
   }
