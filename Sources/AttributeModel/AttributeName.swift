@@ -8,12 +8,16 @@ public struct AttributeName: Hashable, Sendable {
   public let bytes: [UInt8]
 
   /// Takes the bytes of a name; `ERANGE` when it is empty, too long or holds a NUL, as Linux says.
-  public init(_ bytes: some Collection<UInt8>) throws(Errno) {
+  public init(_ bytes: [UInt8]) throws(Errno) {
     guard !bytes.isEmpty, bytes.count <= Self.maximumLength, !bytes.contains(0) else {
       throw .outOfRange
     }
-    self.bytes = Array(bytes)
+    self.bytes = bytes
   }
+
+  /// The same of a part of something. Each request comes by the other one, which the compiler need
+  /// not make for every kind of collection.
+  public init(_ bytes: some Collection<UInt8>) throws(Errno) { try self.init(Array(bytes)) }
 
   private init(known name: String) { bytes = Array(name.utf8) }
 
