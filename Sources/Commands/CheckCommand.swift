@@ -113,7 +113,7 @@ private final class Check {
   }
 
   private func compare(_ tree: SourceTree) throws(CommandFailure) {
-    let census = try StoreCensus(store, tree, walks: repairs)
+    let census = try StoreCensus(store, tree, walks: true)
     guard let root = census.root else {
       findings.add(.otherRoot, "no record of the source's root")
       return remedies = ["if the source was copied or restored, see sidecarfs rebind"]
