@@ -93,8 +93,19 @@ private final class Check {
       if repairs && !ends.isEmpty { try store.tieLooseEnds() }
       return ends
     }
+    let values = try asking { () throws(StoreError) in
+      let values = try store.damagedValues()
+      if repairs && !values.isEmpty { try store.setDamagedValuesAside() }
+      return values
+    }
     store.whileRunning(nil)
     bar.clear()
+    for (object, name) in values {
+      findings.add(
+        .damage,
+        "object \(object), \(String(decoding: name, as: UTF8.self)): the value is not what was kept",
+        correction: repairs ? "set aside" : nil)
+    }
     for line in ends { findings.add(.looseEnd, line, correction: repairs ? "tied up" : nil) }
     objects = try asking { () throws(StoreError) in try store.countObjects() }
     for record in try asking({ () throws(StoreError) in try store.quarantined() }) {

@@ -165,6 +165,8 @@ public enum QuarantineReason: String, Hashable, Sendable, CaseIterable {
   case undecided = "undecided change of names"
   /// No object has the key any more.
   case gone = "gone"
+  /// A value is not what was kept, by its checksum.
+  case damagedValue = "damaged value"
   /// Attributes were found that belong to no object.
   case noObject = "no object"
 }

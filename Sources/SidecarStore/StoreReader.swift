@@ -21,7 +21,9 @@ final class StoreReader: Sendable {
       """
       SELECT object.type, changed_seconds, changed_nanoseconds, orphan,
         attribute.object, attribute.name, attribute.value,
-        EXISTS (SELECT 1 FROM entry WHERE entry.object = object.id)
+        EXISTS (SELECT 1 FROM entry JOIN object AS directory ON directory.id = parent
+          WHERE entry.object = object.id AND directory.key IS NOT NULL),
+        attribute.checksum
       FROM volume JOIN object ON object.volume = volume.id AND object.key = ?3
         LEFT JOIN attribute ON attribute.object = object.id
       WHERE volume.key = ?1 AND volume.kind = ?2
@@ -124,7 +126,8 @@ final class StoreReader: Sendable {
         record?.isNamed = row.integer(7) != 0
       }
       if row.isNull(4) { return }
-      record?.attributes[try AttributeName(row, 5)] = try row.blob(6)
+      let name = try AttributeName(row, 5)
+      record?.attributes[name] = try row.intactValue(6, of: row.integer(4), name, checksum: 8)
     }
     return record
   }

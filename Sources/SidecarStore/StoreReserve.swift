@@ -91,5 +91,7 @@ final class StoreReserve: @unchecked Sendable {
 
 extension StoreError {
   /// There is no room, so that the reserve may help.
-  var isForWantOfRoom: Bool { reason == .unreachable(.noSpace) || reason == .unreachable(.overQuota) }
+  var isForWantOfRoom: Bool {
+    reason == .unreachable(.noSpace) || reason == .unreachable(.overQuota)
+  }
 }

@@ -60,7 +60,9 @@ import Testing
     try stage.mount.kill()
   }
 
-  @Test(arguments: ["half", "nothing", "zeros", "garbage", "removed", "replaced"])
+  @Test(arguments: [
+    "half", "nothing", "zeros", "garbage", "flips", "values", "removed", "replaced",
+  ])
   func aChangedFile(_ change: String) throws {
     let scratch = try Scratch()
     let source = try Source(.ext4, in: scratch)
@@ -74,6 +76,21 @@ import Testing
     case "garbage":
       var random = ModelRandom(seed: 1)
       try overwrite(file, bytes.map { _ in UInt8(random.below(256)) })
+    case "flips":
+      var random = ModelRandom(seed: 2)
+      var flipped = bytes
+      for _ in 0..<200 { flipped[random.below(bytes.count)] ^= UInt8(1 << random.below(8)) }
+      try overwrite(file, flipped)
+    case "values":
+      // One byte of every value in the file, and nothing else: each is 500 times the same byte.
+      var flipped = bytes
+      var run = 0
+      for index in 1..<bytes.count {
+        run = bytes[index] == bytes[index - 1] && bytes[index] != 0 ? run + 1 : 0
+        if run == 400 { flipped[index - 50] ^= 4 }
+      }
+      #expect(flipped != bytes)
+      try overwrite(file, flipped)
     case "removed": unlink(file)
     default:
       // An older copy, as from a backup, comes in its place.

@@ -88,7 +88,7 @@ import Testing
     // What was removed leaves room in the database.
     #expect(stage.set(0, min(length, size / 100)) == nil)
     try stage.empty()
-    for number in 0..<min(20, size / 4 / length) { #expect(stage.set(number, length) == nil) }
+    for number in 0..<min(20, size / 8 / length) { #expect(stage.set(number, length) == nil) }
     #expect(try stage.isAsExpected())
     try stage.store.close()
     #expect(stage.reserved() == whole, "whole again")
