@@ -26,7 +26,7 @@ enum CheckCommand {
     finding: damage, gone (no such object any more), replaced (another stands under
     its name: see sidecarfs rebind), orphan, wrong name, nameless, other type, other
     root (the store is that of another directory: see rebind), and, which are no
-    errors, quarantined and open orphan.
+    errors, quarantined (see sidecarfs quarantine) and open orphan.
 
     examples:
       sidecarfs check /srv/data

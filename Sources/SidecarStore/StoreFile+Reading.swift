@@ -95,6 +95,23 @@ extension StoreFile {
     }
   }
 
+  /// The attributes of a record that was set aside, also those whose values are not what was kept.
+  public func quarantinedAttributes(
+    of id: Int64
+  ) throws(StoreError) -> [(name: AttributeName, value: [UInt8], isIntact: Bool)] {
+    try read { (reader) throws(SQLiteError) in
+      var found: [(name: AttributeName, value: [UInt8], isIntact: Bool)] = []
+      try reader.attributes.rows(.integer(id)) { (row) throws(SQLiteError) in
+        let name = try AttributeName(row, 0)
+        let value = try row.blob(1)
+        let checksum = row.isNull(2) ? nil : row.integer(2)
+        let isIntact = checksum == ValueChecksum.of(id, name.bytes, value)
+        found.append((name, value, isIntact || !reader.hasChecksums))
+      }
+      return found
+    }
+  }
+
   /// The names in a directory in the order of their bytes, from the one after `name` on.
   public func entries(
     of directory: Int64, after name: [UInt8]?, limit: Int = 1000
