@@ -24,8 +24,8 @@ enum QuarantineCommand {
 
     A record is set aside when its key has come to mean another file, when its file
     is gone, or when it was found damaged; it is never shown and never destroyed,
-    except by sidecarfs prune --quarantine. All of a record is given back, or none of
-    it. For that SOURCE must not be mounted, except with --dry-run.
+    except by sidecarfs prune --quarantine. A record is given back as a whole or not
+    at all. For that SOURCE must not be mounted, except with --dry-run.
 
     examples:
       sidecarfs quarantine /srv/data

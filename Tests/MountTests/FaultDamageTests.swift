@@ -169,6 +169,8 @@ private final class Kept {
       if answer != value && answer != "EIO" { wrong.append("\(name): \(answer)") }
     }
     #expect(wrong.isEmpty, "\(what): \(wrong.count) of \(wanted.count): \(wrong.prefix(5))")
-    print("damage, \(what): \(refused) of \(wanted.count) refused, \(wrong.count) wrong, \(missing) missing")
+    print(
+      "damage, \(what): \(refused) of \(wanted.count) refused, \(wrong.count) wrong,"
+        + " \(missing) missing")
   }
 }
