@@ -26,7 +26,7 @@ enum CheckCommand {
     finding: damage, gone (no such object any more), replaced (another stands under
     its name: see sidecarfs rebind), orphan, wrong name, nameless, other type, other
     root (the store is that of another directory: see rebind), and, which are no
-    errors, quarantined and open orphan.
+    errors, quarantined (see sidecarfs quarantine) and open orphan.
 
     examples:
       sidecarfs check /srv/data
@@ -93,8 +93,19 @@ private final class Check {
       if repairs && !ends.isEmpty { try store.tieLooseEnds() }
       return ends
     }
+    let values = try asking { () throws(StoreError) in
+      let values = try store.damagedValues()
+      if repairs && !values.isEmpty { try store.setDamagedValuesAside() }
+      return values
+    }
     store.whileRunning(nil)
     bar.clear()
+    for (object, name) in values {
+      findings.add(
+        .damage,
+        "object \(object), \(String(decoding: name, as: UTF8.self)): the value is not what was kept",
+        correction: repairs ? "set aside" : nil)
+    }
     for line in ends { findings.add(.looseEnd, line, correction: repairs ? "tied up" : nil) }
     objects = try asking { () throws(StoreError) in try store.countObjects() }
     for record in try asking({ () throws(StoreError) in try store.quarantined() }) {
@@ -113,7 +124,7 @@ private final class Check {
   }
 
   private func compare(_ tree: SourceTree) throws(CommandFailure) {
-    let census = try StoreCensus(store, tree, walks: repairs)
+    let census = try StoreCensus(store, tree, walks: true)
     guard let root = census.root else {
       findings.add(.otherRoot, "no record of the source's root")
       return remedies = ["if the source was copied or restored, see sidecarfs rebind"]

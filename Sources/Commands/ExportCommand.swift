@@ -103,18 +103,29 @@ private struct Export {
         walk.descend(into: entry.object.id, at: Place(path: path))
       }
     }
+    bar.clear()
+    var found: [StoredObject: [[UInt8]]] = [:]
+    try search(target) { object, node in
+      found[object, default: []].append(Array(node.path.joined(separator: [UInt8(ascii: "/")])))
+    }
+    for (object, paths) in found.sorted(by: { $0.key.id < $1.key.id }) {
+      for path in repeatingNames ? paths : Array(paths.prefix(1)) {
+        try write(object, path, root.id, file, text, repeatingNames, others: paths)
+      }
+    }
     try file.finish()
   }
 
   private mutating func write(
     _ object: StoredObject, _ path: [UInt8], _ root: Int64, _ file: DumpFile,
-    _ text: (DumpRecord) -> [UInt8], _ repeatingNames: Bool
+    _ text: (DumpRecord) -> [UInt8], _ repeatingNames: Bool, others: [[UInt8]] = []
   ) throws(CommandFailure) {
     guard object.hasAttributes, object.key != nil else { return }
     let isFirst = objects.insert(object.id).inserted
     guard isFirst || repeatingNames else { return }
     let found = try asking { () throws(StoreError) in
       var paths = [path]
+      if !repeatingNames { paths += others.filter { $0 != path } }
       if !repeatingNames {
         for name in try store.names(of: object.id) {
           guard let parent = try store.path(of: name.parent, below: root) else { continue }
@@ -152,6 +163,52 @@ private struct Export {
       }
       if entry.object.type == .directory { walk.descend(into: entry.object.id, at: node) }
     }
+    bar.clear()
+    let search = self
+    try search.search(target) { (object, node) throws(CommandFailure) in
+      try set(object, on: node, report)
+    }
+  }
+
+  /// Calls `body` with each object to which no known name led, and what it is in the source: that is
+  /// searched if there are any.
+  private func search(
+    _ target: borrowing StoreTarget,
+    _ body: (StoredObject, SourceNode) throws(CommandFailure) -> Void
+  ) throws(CommandFailure) {
+    switch target.source {
+    case .some: break
+    case .none: return
+    }
+    var wanted: [ObjectKey: StoredObject] = [:]
+    for object in try unwritten() {
+      if let key = object.key, key.volume.kind != .path { wanted[key] = object }
+    }
+    if wanted.isEmpty { return }
+    let tree = try SourceTree(target)
+    let bar = ProgressBar("searching the source")
+    var walk = SourceWalk(tree.root)
+    while let nodes = walk.next() {
+      try bar.advance()
+      let node = nodes[nodes.count - 1]
+      guard let key = try? tree.key(of: node), let object = wanted[key],
+        object.type == node.status.type
+      else { continue }
+      try body(object, node)
+    }
+  }
+
+  /// Objects with attributes to which the known names did not lead.
+  private func unwritten() throws(CommandFailure) -> [StoredObject] {
+    var found: [StoredObject] = []
+    var last: Int64 = 0
+    while true {
+      let after = last
+      let some = try asking { () throws(StoreError) in try store.objects(after: after) }
+      guard let end = some.last else { return found }
+      last = end.id
+      found += some.filter { $0.hasAttributes && !$0.isOrphan && !objects.contains($0.id) }
+    }
   }
 
   private mutating func set(
@@ -172,17 +229,7 @@ private struct Export {
 
   /// The summary; what has attributes and no name that leads there is not passed over in silence.
   func tell(_ output: Output, isJSON: Bool) throws(CommandFailure) -> ToolStatus {
-    var unnamed = 0
-    var last: Int64 = 0
-    while true {
-      let after = last
-      let some = try asking { () throws(StoreError) in try store.objects(after: after) }
-      guard let end = some.last else { break }
-      last = end.id
-      unnamed += some.count {
-        $0.hasAttributes && !$0.isOrphan && !objects.contains($0.id)
-      }
-    }
+    let unnamed = try unwritten().count
     if isJSON {
       let members: [(String, Int)] = [
         ("objects", objects.count), ("attributes", attributes), ("unnamed", unnamed),

@@ -12,15 +12,16 @@ enum Help {
     SOURCE is on. File operations pass through; attributes are kept beside the files.
 
     commands:
-      mount     \(MountCommand.summary)
-      unmount   \(UnmountCommand.summary)
-      run       \(RunCommand.summary)
-      status    \(StatusCommand.summary)
-      check     \(CheckCommand.summary)
-      prune     \(PruneCommand.summary)
-      rebind    \(RebindCommand.summary)
-      export    \(ExportCommand.summary)
-      import    \(ImportCommand.summary)
+      mount       \(MountCommand.summary)
+      unmount     \(UnmountCommand.summary)
+      run         \(RunCommand.summary)
+      status      \(StatusCommand.summary)
+      check       \(CheckCommand.summary)
+      prune       \(PruneCommand.summary)
+      rebind      \(RebindCommand.summary)
+      quarantine  \(QuarantineCommand.summary)
+      export      \(ExportCommand.summary)
+      import      \(ImportCommand.summary)
 
     sidecarfs COMMAND --help tells more about each.
 

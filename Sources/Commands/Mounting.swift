@@ -43,7 +43,8 @@ final class Mounting: Sendable {
         directory, at: storePath, for: mountPoint,
         admission: StoreOwnership.admission(forUser: Processes.effectiveUser))
       let options = Overlay.Options(
-        cache: settings.cache, identity: settings.identity, actsAsCaller: isRoot, report: report)
+        cache: settings.cache, identity: settings.identity, actsAsCaller: isRoot,
+        storeName: "\(storePath)/store.db", report: report)
       overlay = try Self.overlay(source, store, hidden, options)
       if store.wasLeftOpen { overlay.collectOrphans(of: source) }
     } catch {

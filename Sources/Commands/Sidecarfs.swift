@@ -23,6 +23,7 @@ public enum Sidecarfs {
       case "check": try CheckCommand.run(rest, output)
       case "prune": try PruneCommand.run(rest, output)
       case "rebind": try RebindCommand.run(rest, output)
+      case "quarantine": try QuarantineCommand.run(rest, output)
       case "export": try ExportCommand.run(rest, output)
       default: try ImportCommand.run(rest, output)
       }
@@ -38,7 +39,7 @@ public enum Sidecarfs {
     case "unmount", "umount": return try UnmountCommand.run(rest, output)
     case "run": return try RunCommand.run(rest, output)
     case "status": return try StatusCommand.run(rest, output)
-    case "check", "prune", "rebind", "export", "import": return runTool(words, output)
+    case "check", "prune", "rebind", "quarantine", "export", "import": return runTool(words, output)
     case "help":
       guard let word = rest.first, rest.count == 1 else { fallthrough }
       return try dispatch([word, FileName("--help")], output)

@@ -77,19 +77,38 @@ final class Inode: Node, KeyedNode, @unchecked Sendable {
   /// The locks, if there ever were any.
   var locksIfAny: InodeLocks? { state.withLock { $0.locks } }
 
-  /// A name that leads here now.
-  func saw(_ name: FileName, in parent: Inode) {
-    state.withLock { $0.entry = (parent, name) }
+  /// A name that leads here now. An object with `links` names is remembered by the others, too, under
+  /// which it was seen before.
+  func saw(_ name: FileName, in parent: Inode, links: UInt32 = 1) {
+    let hasOthers = links > 1 && type != .directory && naming == .byNumber
+    state.withLock { $0.saw(name, in: parent, hasOthers: hasOthers) }
   }
+
+  /// A name that led here was changed into another.
+  func moved(
+    from name: FileName, in parent: Inode, to newName: FileName, in newParent: Inode
+  ) {
+    state.withLock { state in
+      state.otherNames.removeAll { $0.parent.isSame(as: parent) && $0.name == name }
+      if let entry = state.entry, entry.parent.isSame(as: parent), entry.name == name {
+        state.entry = nil
+      }
+      state.saw(newName, in: newParent, hasOthers: true)
+    }
+  }
+
+  private func isSame(as other: Inode) -> Bool { self === other || id == other.id }
 
   /// A name that leads here no longer; `isLast` if it was the last one. Until another name is seen,
   /// the object may be lost if it is not held, so it is held by `held` unless it is already.
   func lost(_ name: FileName, in parent: Inode, isLast: Bool, _ held: HeldFile) {
     let isNew = state.withLock { state in
-      if isLast { state.isOrphan = true }
-      if let entry = state.entry, entry.parent === parent || entry.parent.id == parent.id,
-        entry.name == name
-      {
+      if isLast {
+        state.isOrphan = true
+        state.otherNames = []
+      }
+      state.otherNames.removeAll { $0.parent.isSame(as: parent) && $0.name == name }
+      if let entry = state.entry, entry.parent.isSame(as: parent), entry.name == name {
         state.entry = nil
       }
       if state.held != nil { return false }
@@ -124,12 +143,30 @@ struct InodeState {
   var locks: InodeLocks?
   /// One name by which it was last seen.
   var entry: (parent: Inode, name: FileName)?
+  /// Names by which it was seen before that one; underneath, they may be gone. Only of an object with
+  /// hard links.
+  var otherNames: [(parent: Inode, name: FileName)] = []
   /// It is known by name, and the store did not know the name.
   var isUnstored = false
   /// In place of `record` with an object that is known by name.
   var shared: SharedRecord?
   /// Its last name is gone, or it never had one.
   var isOrphan = false
+
+  /// Each name is remembered together with its directory, so they must not become many.
+  private static let otherNamesLimit = 16
+
+  fileprivate mutating func saw(_ name: FileName, in parent: Inode, hasOthers: Bool) {
+    if let entry, entry.parent === parent, entry.name == name { return }
+    if !hasOthers {
+      otherNames = []
+    } else {
+      otherNames.removeAll { $0.parent === parent && $0.name == name }
+      if let entry { otherNames.append(entry) }
+      if otherNames.count > Self.otherNamesLimit { otherNames.removeFirst() }
+    }
+    entry = (parent, name)
+  }
 }
 
 /// What the store keeps of an object.
@@ -139,4 +176,6 @@ struct InodeRecord {
   var changed: Timestamp?
   /// The store knows the object.
   var isStored = false
+  /// The store knows a name of it, or shall not be told one.
+  var isNamed = true
 }

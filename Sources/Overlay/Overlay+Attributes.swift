@@ -15,7 +15,8 @@ extension Overlay {
     let condition = try SetCondition(flags: flags.rawValue)
     try AttributeRules.linux.check(name)
     let before = try changeableStatus(of: inode)
-    let lineage = try isStored(inode) ? Lineage() : lineage(of: inode)
+    let isNew = try !isStored(inode)
+    let lineage = isNew ? try lineage(of: inode) : Lineage()
     try withRecord(of: inode, makesKey: true) { (record, key) throws(Errno) in
       guard let key else { throw .stale }
       try record.attributes.admit(name, value, condition)
@@ -28,6 +29,7 @@ extension Overlay {
     }
     Rehearsal.pass(.kept)
     dropDead(lineage.steps.isEmpty ? [] : lineage.ancestors + [inode])
+    if isNew { enterOtherNames(of: inode) }
   }
 
   /// Answers from memory once the inode's attributes were read.

@@ -39,9 +39,10 @@ extension Overlay {
       throw .noEntry
     }
     let inode = try retained(file, status, volume, name, in: parent)
-    if inode !== rootInode { inode.saw(name, in: parent) }
-    return NodeEntry(
-      node: inode, status: shown(status, of: inode), timeouts: options.cache.timeouts)
+    if inode !== rootInode { inode.saw(name, in: parent, links: status.links) }
+    let shown = shown(status, of: inode)
+    nameIfNameless(inode)
+    return NodeEntry(node: inode, status: shown, timeouts: options.cache.timeouts)
   }
 
   /// The inode of what was opened, with one lookup more.
@@ -98,7 +99,7 @@ extension Overlay {
       return known
     }
     let inode = Inode(file, status, volume, naming, key)
-    inode.saw(name, in: parent)
+    inode.saw(name, in: parent, links: status.links)
     return inode
   }
 
@@ -130,13 +131,15 @@ extension Overlay {
       let inode = try current(removed, held)
       let isLast = try held.file.status().links == 0
       inode.lost(name, in: parent, isLast: isLast, held)
+      findAnotherName(of: inode, held)
       guard inode.volume.key != nil, let isStored = try? isStored(inode), isStored else { return }
       let lost = Entry(parent: try key(of: parent), name: name.bytes)
       try store.unlink(try key(of: inode), lost, isLast: isLast)
+      if !isLast { try keepNamed(inode) }
       if isLast, !nodes.contains(inode) { dropIfOrphan(inode) }
     } catch {
       // The name is gone, whatever the store says: the record waits for a check.
-      options.report("the store did not take note of a removal: \(error)")
+      report("the store did not take note of a removal", error)
     }
   }
 
@@ -165,7 +168,7 @@ extension Overlay {
       } catch .stale {
         // Removed or moved underneath; which of the two, only a check of the store can tell.
       } catch {
-        options.report("the store did not take note of a removal: \(error)")
+        report("the store did not take note of a removal", error)
       }
     }
   }
@@ -183,7 +186,7 @@ extension Overlay {
         try store.link(key(of: inode), at: [])
       }
     } catch {
-      options.report("the store did not take note of a removal: \(error)")
+      report("the store did not take note of a removal", error)
     }
   }
 

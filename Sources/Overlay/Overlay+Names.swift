@@ -93,7 +93,7 @@ extension Overlay {
       _ = try store.settle(intent)
     } catch {
       // It is still announced: the next mount looks at the names.
-      options.report("the store did not take note of a change of names: \(error)")
+      report("the store did not take note of a change of names", error)
     }
   }
 
@@ -102,7 +102,7 @@ extension Overlay {
     do throws(Errno) {
       try store.withdraw(intent)
     } catch {
-      options.report("the store did not take back a change of names: \(error)")
+      report("the store did not take back a change of names", error)
     }
   }
 
@@ -122,7 +122,7 @@ extension Overlay {
       try store.unlink(
         key(of: inode), Entry(parent: parent, name: name.bytes), isLast: true)
     } catch {
-      options.report("the store did not take note of a removal: \(error)")
+      report("the store did not take note of a removal", error)
     }
   }
 

@@ -16,7 +16,7 @@ extension Overlay {
       let left = try collect(store.orphans(), identities)
       leftOrphans.withLock { $0 = left.isEmpty ? nil : LeftOrphans(left, identities) }
     } catch {
-      options.report("the store's orphans could not be collected: \(error)")
+      report("the store's orphans could not be collected", error)
     }
   }
 

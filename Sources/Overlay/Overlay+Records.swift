@@ -69,7 +69,8 @@ extension Overlay {
       try store.link(key, at: [])
     }
     return InodeRecord(
-      attributes: AttributeSet(stored.attributes), changed: stored.changed, isStored: true)
+      attributes: AttributeSet(stored.attributes), changed: stored.changed, isStored: true,
+      isNamed: stored.isNamed)
   }
 
   /// Whether the store knows an object. Of a directory it may know because of something inside, of
@@ -103,7 +104,7 @@ extension Overlay {
         }
       } catch {
         guard volume.kind == .handle else { throw error }
-        options.report("the store could not be asked about a new object: \(error)")
+        report("the store could not be asked about a new object", error)
       }
       state.record = InodeRecord()
     }

@@ -73,7 +73,7 @@ extension Overlay {
       do throws(Errno) {
         try startAnew(peek(name, in: parent))
       } catch {
-        options.report("the store could not be asked about a whiteout: \(error)")
+        report("the store could not be asked about a whiteout", error)
       }
     }
   }
@@ -91,7 +91,7 @@ extension Overlay {
     _ inode: Inode, from name: FileName, in parent: Inode, to newName: FileName,
     in newParent: Inode
   ) {
-    inode.saw(newName, in: newParent)
+    inode.moved(from: name, in: parent, to: newName, in: newParent)
     guard inode.volume.key != nil else { return }
     do throws(Errno) {
       guard try isStored(inode) else { return }
@@ -102,7 +102,7 @@ extension Overlay {
       dropDead(lineage.ancestors)
     } catch {
       // The handle still leads to the record; only the way back after a restore is out of date.
-      options.report("the store did not take note of a rename: \(error)")
+      report("the store did not take note of a rename", error)
     }
   }
 }

@@ -20,23 +20,28 @@ public final class Overlay: FileSystem {
     public var identity: IdentityChoice
     /// Requests are carried out as the user who makes them. Needs root.
     public var actsAsCaller: Bool
-    /// Called with one line when the store fails where no caller can be told.
+    /// What the store is called in messages: its file.
+    public var storeName: String
+    /// Called with one line when the store begins to fail, fails in another way or works again, and
+    /// when something fails where no caller can be told.
     public var report: @Sendable (String) -> Void
 
     /// The usual options.
     public init(
       cache: CachePolicy = .auto, identity: IdentityChoice = .auto, actsAsCaller: Bool,
+      storeName: String = "the store",
       report: @escaping @Sendable (String) -> Void
     ) {
       self.cache = cache
       self.identity = identity
       self.actsAsCaller = actsAsCaller
+      self.storeName = storeName
       self.report = report
     }
   }
 
   let rootInode: Inode
-  let store: any EntryStore
+  let store: WatchedStore
   let nodes = NodeTable<Inode>()
   let descriptors: DescriptorPool
   let volumes: VolumeTable
@@ -65,7 +70,7 @@ public final class Overlay: FileSystem {
       HeldFile(try source.directory.duplicate()), status, volume,
       source.volume.kind == .path ? .root : .byNumber, .number(FileID(status)))
     volumes = VolumeTable(source: volume, status, choice: options.identity)
-    self.store = store
+    self.store = WatchedStore(store, called: options.storeName, report: options.report)
     self.options = options
     hidden = HiddenStore(id: storeDirectory.map { FileID($0) })
     // Bound to another place in the source, it is this inode, too.
@@ -94,6 +99,11 @@ public final class Overlay: FileSystem {
 
   /// How many objects the kernel knows at present.
   public var knownObjects: Int { nodes.count }
+
+  /// Tells of a failure of which no caller hears; not of the store's own, which it has told.
+  func report(_ what: String, _ error: Errno) {
+    if !store.isFailing { options.report("\(what): \(error)") }
+  }
 
   func inode(_ node: Node) throws(Errno) -> Inode {
     guard let inode = node as? Inode else { throw .stale }

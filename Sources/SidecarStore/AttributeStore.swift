@@ -138,15 +138,19 @@ public struct ObjectRecord: Hashable, Sendable {
   public var changed: Timestamp?
   /// It has no name: the last one is gone, or there never was one.
   public var isOrphan: Bool
+  /// An entry leads to it. One that is no orphan and has none is to be told a name: ``AttributeStore/link(_:at:)``.
+  public var isNamed: Bool
   /// Its attributes.
   public var attributes: [AttributeName: [UInt8]]
   /// A record.
   public init(
-    type: FileType, changed: Timestamp?, isOrphan: Bool, attributes: [AttributeName: [UInt8]]
+    type: FileType, changed: Timestamp?, isOrphan: Bool, isNamed: Bool = true,
+    attributes: [AttributeName: [UInt8]]
   ) {
     self.type = type
     self.changed = changed
     self.isOrphan = isOrphan
+    self.isNamed = isNamed
     self.attributes = attributes
   }
 }
@@ -161,6 +165,8 @@ public enum QuarantineReason: String, Hashable, Sendable, CaseIterable {
   case undecided = "undecided change of names"
   /// No object has the key any more.
   case gone = "gone"
+  /// A value is not what was kept, by its checksum.
+  case damagedValue = "damaged value"
   /// Attributes were found that belong to no object.
   case noObject = "no object"
 }

@@ -10,8 +10,8 @@ import SQLite
 /// A change is reported as done only when the transaction that holds it was committed. When
 /// anything in a transaction fails, it is rolled back and each of its changes is tried alone:
 /// one that cannot be done takes no other with it. On a full disk the log is first moved into the
-/// database, as far as there is room, because it may then be written over: otherwise nothing could
-/// even be removed there.
+/// database, as far as there is room, because it may then be written over; and what removes something
+/// gets the reserve's room (``StoreReserve``).
 ///
 /// Lock order: `connection`, then `queue` or `progress`, never both.
 final class GroupCommit: Sendable {
@@ -26,18 +26,23 @@ final class GroupCommit: Sendable {
   private final class Job: @unchecked Sendable {
     let change: Change
     let isDurable: Bool
+    /// It removes something, or what is removed depends on it.
+    let mayUseReserve: Bool
     /// Needless once this commit is on the disk.
     let goal: Int?
     var result: Result<Void, SQLiteError>?
-    init(isDurable: Bool, goal: Int? = nil, _ change: @escaping Change) {
+    init(
+      isDurable: Bool, mayUseReserve: Bool = false, goal: Int? = nil, _ change: @escaping Change
+    ) {
       self.change = change
       self.isDurable = isDurable
+      self.mayUseReserve = mayUseReserve
       self.goal = goal
     }
   }
 
-  init(_ database: Database) throws(SQLiteError) {
-    connection = Lock(try Connection(database))
+  init(_ database: Database, _ reserve: StoreReserve? = nil) throws(SQLiteError) {
+    connection = Lock(try Connection(database, reserve))
   }
 
   /// How many changes wait for the connection.
@@ -50,16 +55,22 @@ final class GroupCommit: Sendable {
     try run(Job(isDurable: false, change))
   }
 
+  /// Makes a change that removes something: a full disk does not keep it from happening as long as the
+  /// reserve lasts.
+  func removing(_ change: @escaping Change) throws(Errno) {
+    try run(Job(isDurable: false, mayUseReserve: true, change))
+  }
+
   /// Makes a change; it and all before it are on the disk when this returns.
   func performDurably(_ change: @escaping Change) throws(Errno) {
-    try run(Job(isDurable: true, change))
+    try run(Job(isDurable: true, mayUseReserve: true, change))
   }
 
   /// Puts on the disk what was committed before the call, if anything was.
   func sync() throws(Errno) {
     let (last, durable) = progress.withLock { ($0.commits, $0.durableUpTo) }
     if durable == last { return }
-    try run(Job(isDurable: true, goal: last) { (_) throws(SQLiteError) in })
+    try run(Job(isDurable: true, mayUseReserve: true, goal: last) { (_) throws(SQLiteError) in })
   }
 
   /// Makes a last change, durably, empties the log and lets go of the connection.
@@ -112,14 +123,25 @@ final class GroupCommit: Sendable {
       }
       progress.withLock { $0.count(changes: batch.count, isDurable: isDurable) }
       for job in batch { job.result = .success(()) }
+      connection?.refillReserve(isPatient: true)
     } catch {
-      let isFull = error.errno == .noSpace
-      guard !isLastTry, isFull || batch.count > 1 else {
-        for job in batch { job.result = .failure(error) }
+      let isFull = error.errno == .noSpace || error.errno == .overQuota
+      if isLastTry || (!isFull && batch.count == 1) {
+        let mayUseReserve = batch.contains { $0.mayUseReserve }
+        if isFull, mayUseReserve, connection?.giveReserve() == true {
+          // Once: it is empty by then.
+          run(batch, on: &connection, isLastTry: true)
+          connection?.refillReserve()
+        } else {
+          for job in batch { job.result = .failure(error) }
+        }
         return
       }
-      // Whether this helps, the next try tells.
-      if isFull { try? connection?.database.checkpointWithoutWaiting() }
+      if isFull {
+        // Whether this helps, the next try tells. Somebody else may have made room.
+        try? connection?.database.checkpointWithoutWaiting()
+        connection?.refillReserve()
+      }
       for job in batch { run([job], on: &connection, isLastTry: true) }
     }
   }
@@ -153,17 +175,49 @@ private struct Connection: Sendable {
   private let begin: Statement
   private let commit: Statement
   private let rollback: Statement
+  private let reserve: StoreReserve?
+  /// The database may not grow.
+  private var isLimited = false
   private var durableCommits: Int64
   /// The disk failed to keep a commit, and may claim next time that it has nothing left to write.
   private var isLogSuspect = false
 
-  init(_ database: Database) throws(SQLiteError) {
+  init(_ database: Database, _ reserve: StoreReserve?) throws(SQLiteError) {
     self.database = database
+    self.reserve = reserve
     tables = try StoreTables(of: database)
     begin = try database.prepare("BEGIN IMMEDIATE")
     commit = try database.prepare("COMMIT")
     rollback = try database.prepare("ROLLBACK")
     durableCommits = try database.integer("SELECT value FROM meta WHERE key = 'synced'") ?? 0
+    guard let reserve else { return }
+    reserve.refill()
+    try database.execute("PRAGMA wal_autocheckpoint = \(reserve.logPages)")
+    if !reserve.isWhole { limit() }
+  }
+
+  /// Makes room for a removal; false when there is none to be had.
+  mutating func giveReserve() -> Bool {
+    guard let reserve, reserve.give() else { return false }
+    limit()
+    try? database.checkpointWithoutWaiting()
+    return true
+  }
+
+  /// Takes the room back, and lets the database grow when all of it is there.
+  mutating func refillReserve(isPatient: Bool = false) {
+    guard let reserve, isLimited || !reserve.isWhole else { return }
+    reserve.refill(isPatient: isPatient)
+    guard reserve.isWhole, isLimited else { return }
+    // As many as SQLite can have.
+    isLimited = (try? database.execute("PRAGMA max_page_count = 4294967294")) == nil
+  }
+
+  /// Only pages that are free in the database can be used from now on, and a few: when something is
+  /// removed a tree may have to be put in order.
+  private mutating func limit() {
+    guard let pages = try? database.integer("PRAGMA page_count") else { return }
+    isLimited = (try? database.execute("PRAGMA max_page_count = \(pages + 8)")) != nil
   }
 
   mutating func transaction(

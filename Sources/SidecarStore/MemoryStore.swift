@@ -11,7 +11,11 @@ public final class MemoryStore: EntryStore {
 
   /// Everything kept of an object.
   public func record(of object: ObjectKey) throws(Errno) -> ObjectRecord? {
-    contents.withLock { $0.records[object] }
+    contents.withLock { contents in
+      var record = contents.records[object]
+      record?.isNamed = contents.entries.values.contains(object)
+      return record
+    }
   }
 
   /// Keeps an attribute, and makes the object known if it is not.

@@ -19,7 +19,7 @@ extension SQLiteStore {
 
   /// Takes the name from an object, or sets the object aside.
   public func vacate(_ entry: Entry, because reason: QuarantineReason) throws(Errno) {
-    try writer.perform { (tables) throws(SQLiteError) in
+    try writer.removing { (tables) throws(SQLiteError) in
       try tables.vacate(entry, because: reason)
     }
   }
@@ -27,7 +27,7 @@ extension SQLiteStore {
   /// Announces a change of names.
   public func intend(_ intent: Intent) throws(Errno) -> IntentID {
     let id = Lock<IntentID?>(nil)
-    try writer.perform { (tables) throws(SQLiteError) in
+    try writer.removing { (tables) throws(SQLiteError) in
       let made = try tables.intend(intent)
       id.withLock { $0 = made }
     }
@@ -38,7 +38,7 @@ extension SQLiteStore {
   /// Makes the change that was announced.
   public func settle(_ intent: IntentID) throws(Errno) -> Bool {
     let isLast = Lock(false)
-    try writer.perform { (tables) throws(SQLiteError) in
+    try writer.removing { (tables) throws(SQLiteError) in
       let result = try tables.settle(intent)
       isLast.withLock { $0 = result }
     }
@@ -47,7 +47,7 @@ extension SQLiteStore {
 
   /// Forgets what was announced.
   public func withdraw(_ intent: IntentID) throws(Errno) {
-    try writer.perform { (tables) throws(SQLiteError) in try tables.withdraw(intent) }
+    try writer.removing { (tables) throws(SQLiteError) in try tables.withdraw(intent) }
   }
 
   /// What was announced and not settled; nobody may change names meanwhile.

@@ -27,25 +27,43 @@ extension SQLiteStore {
     try opening.checkHeader(in: directory)
     let lock = try StoreLock.take(in: directory, at: place, for: mountpoint)
     Rehearsal.pass(.storeLocked)
+    let reserve = StoreReserve(in: directory)
+    let started: (writer: GroupCommit, wasLeftOpen: Bool)
+    do throws(StoreError) {
+      started = try start(opening, in: directory, reserve, prepare)
+    } catch {
+      // What cannot be opened for want of room could not be made smaller either.
+      guard error.isForWantOfRoom, reserve?.give() == true else { throw error }
+      started = try start(opening, in: directory, reserve, prepare)
+    }
+    Rehearsal.pass(.storeOpened)
+    return SQLiteStore(
+      directory: directory, lock: lock, readers: ReaderPool(opening.path, limit: 8),
+      writer: started.writer, reserve: reserve, wasLeftOpen: started.wasLeftOpen)
+  }
+
+  private static func start(
+    _ opening: StoreOpening, in directory: borrowing FileDescriptor, _ reserve: StoreReserve?,
+    _ prepare: (Database) -> Void
+  ) throws(StoreError) -> (writer: GroupCommit, wasLeftOpen: Bool) {
     try opening.makeFile(in: directory)
     let database = try opening.openDatabase(in: directory)
     prepare(database)
     let wasLeftOpen = try opening.attempt { () throws(SQLiteError) in
       try database.integer("SELECT value FROM meta WHERE key = 'clean'") == 0
     }
-    let writer = try opening.attempt { () throws(SQLiteError) in try GroupCommit(database) }
+    let writer = try opening.attempt { () throws(SQLiteError) in
+      try GroupCommit(database, reserve)
+    }
     do throws(Errno) {
       try writer.performDurably { (tables) throws(SQLiteError) in
         try tables.setMeta("clean", to: 0)
       }
     } catch {
-      throw StoreError(error == .readOnly ? .readOnly : .unreachable(error), at: place)
+      throw StoreError(error == .readOnly ? .readOnly : .unreachable(error), at: opening.place)
     }
-    Rehearsal.pass(.storeOpened)
     // From here on the last one to leave empties the log.
     database.keepLogOnClose(false)
-    return SQLiteStore(
-      directory: directory, lock: lock, readers: ReaderPool(opening.path, limit: 8),
-      writer: writer, wasLeftOpen: wasLeftOpen)
+    return (writer, wasLeftOpen)
   }
 }

@@ -14,11 +14,14 @@ public final class SQLiteStore: EntryStore {
   private let lock: FileDescriptor
   let readers: ReaderPool
   let writer: GroupCommit
+  /// Used by the writer, and once more when that is closed.
+  private let reserve: StoreReserve?
 
   init(
     directory: consuming FileDescriptor, lock: consuming FileDescriptor, readers: ReaderPool,
-    writer: GroupCommit, wasLeftOpen: Bool
+    writer: GroupCommit, reserve: StoreReserve?, wasLeftOpen: Bool
   ) {
+    self.reserve = reserve
     self.wasLeftOpen = wasLeftOpen
     self.directory = directory
     self.lock = lock
@@ -57,7 +60,7 @@ public final class SQLiteStore: EntryStore {
   public func remove(
     _ name: AttributeName, of object: ObjectKey, changed: Timestamp
   ) throws(Errno) {
-    try writer.perform { (tables) throws(SQLiteError) in
+    try writer.removing { (tables) throws(SQLiteError) in
       try tables.remove(name, of: object, changed: changed)
     }
   }
@@ -71,7 +74,7 @@ public final class SQLiteStore: EntryStore {
 
   /// Takes a name from a known object.
   public func unlink(_ object: ObjectKey, _ entry: Entry, isLast: Bool) throws(Errno) {
-    try writer.perform { (tables) throws(SQLiteError) in
+    try writer.removing { (tables) throws(SQLiteError) in
       try tables.unlink(object, entry, isLast: isLast)
     }
   }
@@ -80,19 +83,19 @@ public final class SQLiteStore: EntryStore {
   public func move(
     _ object: ObjectKey, from entry: Entry, to lineage: [LineageStep]
   ) throws(Errno) {
-    try writer.perform { (tables) throws(SQLiteError) in
+    try writer.removing { (tables) throws(SQLiteError) in
       try tables.move(object, from: entry, to: lineage)
     }
   }
 
   /// Forgets an object.
   public func discard(_ object: ObjectKey) throws(Errno) {
-    try writer.perform { (tables) throws(SQLiteError) in try tables.discard(object) }
+    try writer.removing { (tables) throws(SQLiteError) in try tables.discard(object) }
   }
 
   /// Sets aside what is kept under a key.
   public func quarantine(_ object: ObjectKey, because reason: QuarantineReason) throws(Errno) {
-    try writer.perform { (tables) throws(SQLiteError) in
+    try writer.removing { (tables) throws(SQLiteError) in
       try tables.quarantine(object, because: reason)
     }
   }
@@ -117,6 +120,8 @@ public final class SQLiteStore: EntryStore {
     defer { try? lock.lockWhole(LOCK_UN) }
     readers.close()
     try writer.close { (tables) throws(SQLiteError) in try tables.setMeta("clean", to: 1) }
+    // The log has left some.
+    reserve?.refill()
     Rehearsal.pass(.storeClosed)
   }
 

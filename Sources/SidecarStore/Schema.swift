@@ -3,9 +3,28 @@ package import SQLite
 /// How a store's tables came to be: one list of statements for each version, and each version made
 /// from the one before. A new store takes every step, an older one those that it lacks.
 package struct Schema: Sendable {
-  package let steps: [[String]]
+  /// What makes a version.
+  package struct Step: Sendable, ExpressibleByArrayLiteral {
+    let statements: [String]
+    /// What is done afterwards that SQL cannot say.
+    let filling: @Sendable (Database) throws(SQLiteError) -> Void
 
-  package init(steps: [[String]]) { self.steps = steps }
+    init(
+      _ statements: [String],
+      filling: @escaping @Sendable (Database) throws(SQLiteError) -> Void = {
+        (_) throws(SQLiteError) in
+      }
+    ) {
+      self.statements = statements
+      self.filling = filling
+    }
+
+    package init(arrayLiteral statements: String...) { self.init(statements) }
+  }
+
+  package let steps: [Step]
+
+  package init(steps: [Step]) { self.steps = steps }
 
   /// What `user_version` says when all steps are taken.
   package var version: Int64 { Int64(steps.count) }
@@ -19,12 +38,13 @@ package struct Schema: Sendable {
   package static let applicationID: Int64 = 0x5343_4653
 
   /// The present one.
-  package static let current = Schema(steps: [version1])
+  package static let current = Schema(steps: [Step(version1), version2])
 
   /// Takes the steps that follow `version`, inside a transaction of the caller's.
   package func upgrade(_ database: Database, from version: Int64) throws(SQLiteError) {
     for step in steps.dropFirst(Int(clamping: version)) {
-      for statement in step { try database.execute(statement) }
+      for statement in step.statements { try database.execute(statement) }
+      try step.filling(database)
     }
     try database.execute("PRAGMA application_id = \(Self.applicationID)")
     try database.execute("PRAGMA user_version = \(self.version)")
@@ -43,6 +63,29 @@ package struct Schema: Sendable {
     try upgrade(database, from: 0)
     return try Self.statements(in: database)
   }
+
+  /// Values have checksums. A column that is added would stand in a statement that differs between
+  /// versions of SQLite, so the table is made anew.
+  private static let version2 = Step(
+    [
+      "ALTER TABLE attribute RENAME TO attribute_1",
+      """
+      CREATE TABLE attribute (
+        object INTEGER NOT NULL REFERENCES object,
+        name BLOB NOT NULL,
+        value BLOB NOT NULL,
+        checksum INTEGER,
+        PRIMARY KEY (object, name)
+      )
+      """,
+    ]
+  ) { (database) throws(SQLiteError) in
+    try DamagedValues.copy(from: "attribute_1", in: database)
+    try database.execute("DROP TABLE attribute_1")
+  }
+
+  /// From which version on values have checksums.
+  static let checksumVersion: Int64 = 2
 
   private static let version1 = [
     """

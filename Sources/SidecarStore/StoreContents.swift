@@ -31,10 +31,12 @@ extension StoreContents {
       keys[row.integer(4)] = key
       records[key] = try ObjectRecord(row)
     }
-    try database.prepare("SELECT object, name, value FROM attribute").rows {
+    try database.prepare("SELECT object, name, value, checksum FROM attribute").rows {
       (row) throws(SQLiteError) in
       guard let key = keys[row.integer(0)] else { return }
-      records[key]?.attributes[try AttributeName(row, 1)] = try row.blob(2)
+      let name = try AttributeName(row, 1)
+      records[key]?.attributes[name] = try row.intactValue(
+        2, of: row.integer(0), name, checksum: 3)
     }
     try database.prepare("SELECT parent, name, object FROM entry").rows {
       (row) throws(SQLiteError) in

@@ -75,6 +75,8 @@ extension StoreError: CustomStringConvertible {
     case .damaged: "put back a copy, or save what can be read with sidecarfs check --salvage"
     case .missing: "name the source, or the store with --store"
     case .failed: "look at the disk that it is on; what was there before stays"
+    case .unreachable(.noSpace), .unreachable(.overQuota):
+      "make room on its file system, or choose another place with --store"
     case .readOnly, .noSharedMemory, .noPlace, .unreachable: "choose another place with --store"
     }
   }

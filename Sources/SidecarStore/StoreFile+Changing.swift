@@ -58,6 +58,18 @@ extension StoreFile {
     }
   }
 
+  /// Forgets a record that was set aside, after its attributes were given to another object, which gets
+  /// what is known to be in it as well.
+  public func dissolve(_ id: Int64, into object: ObjectKey) throws(StoreError) {
+    try change { (tables, changer) throws(SQLiteError) in
+      if let heir = try tables.find(object) {
+        try changer.moveEntries.run(.integer(id), .integer(heir))
+      }
+      try changer.forgetQuarantine.run(.integer(id))
+      try tables.discard(id)
+    }
+  }
+
   /// Lets `id` have the names of `other` and what is in it, and forgets `other`, which has no
   /// attributes: a directory that was only on the way to something.
   public func merge(_ other: Int64, into id: Int64) throws(StoreError) {

@@ -1,3 +1,4 @@
+import LinuxSystem
 import SQLite
 
 /// What a store says of itself, without a look at the source.
@@ -64,6 +65,25 @@ extension StoreFile {
     NOT EXISTS (SELECT 1 FROM object WHERE id = entry.parent)
       OR NOT EXISTS (SELECT 1 FROM object WHERE id = entry.object)
     """
+
+  /// Values that are not what was kept, by their checksums: the object's number and the name of each.
+  /// Takes as long as reading them all; a version without checksums has none that can be told.
+  public func damagedValues() throws(StoreError) -> [(object: Int64, name: [UInt8])] {
+    try run { () throws(SQLiteError) in
+      guard try database.integer("PRAGMA user_version") ?? 0 >= Schema.checksumVersion else {
+        return []
+      }
+      return try DamagedValues.find(in: database).map { ($0.object, $0.name) }
+    }
+  }
+
+  /// Sets aside what ``damagedValues()`` found, each value as a record of its own.
+  public func setDamagedValuesAside() throws(StoreError) {
+    try run { () throws(SQLiteError) in
+      try DamagedValues.setAside(
+        DamagedValues.find(in: database), in: database, at: Timestamp.now.seconds)
+    }
+  }
 
   /// Ties up what ``looseEnds()`` found: attributes are set aside, names and notes go.
   public func tieLooseEnds() throws(StoreError) {

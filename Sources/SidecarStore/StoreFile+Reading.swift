@@ -86,7 +86,27 @@ extension StoreFile {
     try read { (reader) throws(SQLiteError) in
       var found: [AttributeName: [UInt8]] = [:]
       try reader.attributes.rows(.integer(id)) { (row) throws(SQLiteError) in
-        found[try AttributeName(row, 0)] = try row.blob(1)
+        let name = try AttributeName(row, 0)
+        found[name] =
+          reader.hasChecksums
+          ? try row.intactValue(1, of: id, name, checksum: 2) : try row.blob(1)
+      }
+      return found
+    }
+  }
+
+  /// The attributes of a record that was set aside, also those whose values are not what was kept.
+  public func quarantinedAttributes(
+    of id: Int64
+  ) throws(StoreError) -> [(name: AttributeName, value: [UInt8], isIntact: Bool)] {
+    try read { (reader) throws(SQLiteError) in
+      var found: [(name: AttributeName, value: [UInt8], isIntact: Bool)] = []
+      try reader.attributes.rows(.integer(id)) { (row) throws(SQLiteError) in
+        let name = try AttributeName(row, 0)
+        let value = try row.blob(1)
+        let checksum = row.isNull(2) ? nil : row.integer(2)
+        let isIntact = checksum == ValueChecksum.of(id, name.bytes, value)
+        found.append((name, value, isIntact || !reader.hasChecksums))
       }
       return found
     }
@@ -201,6 +221,8 @@ struct StoreFileReader {
   let object: Statement
   let objectUnderKey: Statement
   let attributes: Statement
+  /// A version without them is read as it is.
+  let hasChecksums: Bool
   let firstEntries: Statement
   let nextEntries: Statement
   let names: Statement
@@ -229,8 +251,12 @@ struct StoreFileReader {
       SELECT \(columns) FROM volume JOIN object ON object.volume = volume.id AND object.key = ?3
       WHERE volume.key = ?1 AND volume.kind = ?2
       """)
+    hasChecksums = try database.integer("PRAGMA user_version") ?? 0 >= Schema.checksumVersion
     attributes = try database.prepare(
-      "SELECT name, value FROM attribute WHERE object = ?1 ORDER BY name")
+      """
+      SELECT name, value, \(hasChecksums ? "checksum" : "NULL") FROM attribute
+      WHERE object = ?1 ORDER BY name
+      """)
     let entries = """
       SELECT \(columns), entry.name FROM entry JOIN object ON object.id = entry.object
         LEFT JOIN volume ON volume.id = object.volume

@@ -15,13 +15,17 @@ public final class StoreFile {
   private let directory: FileDescriptor
   private let lock: FileDescriptor?
   let tables: StoreTables?
+  /// Given up where a tool finds little room, and made whole again when it is done.
+  private let reserve: StoreReserve?
   lazy var reader = Result { () throws(SQLiteError) in try StoreFileReader(database) }
   lazy var changer = Result { () throws(SQLiteError) in try StoreFileChanger(database) }
 
   private init(
     _ database: Database, _ tables: StoreTables?, _ opening: StoreOpening,
-    _ directory: consuming FileDescriptor, _ hold: consuming StoreLock.Hold
+    _ directory: consuming FileDescriptor, _ hold: consuming StoreLock.Hold,
+    _ reserve: StoreReserve? = nil
   ) {
+    self.reserve = reserve
     self.database = database
     self.tables = tables
     self.opening = opening
@@ -70,6 +74,13 @@ public final class StoreFile {
     try opening.checkHeader(in: directory)
     let lock = try StoreLock.take(in: directory, at: place, for: purpose)
     if makes { try opening.makeFile(in: directory) }
+    let reserve = StoreReserve(in: directory)
+    // A change of many steps cannot be begun anew when there is no room in the midst of it.
+    if let reserve, let room = try? directory.fileSystemStatus(),
+      room.availableBlocks < UInt64(clamping: reserve.size) / max(1, room.fragmentSize)
+    {
+      _ = reserve.give()
+    }
     let database = try opening.openDatabase(in: directory)
     let tables = try opening.attempt { () throws(SQLiteError) in
       try database.execute("PRAGMA synchronous = FULL")
@@ -78,7 +89,8 @@ public final class StoreFile {
       return tables
     }
     database.keepLogOnClose(false)
-    return StoreFile(database, tables, opening, directory, StoreLock.Hold(lock: lock))
+    return StoreFile(
+      database, tables, opening, directory, StoreLock.Hold(lock: lock), reserve)
   }
 
   private static func requireFile(
@@ -118,6 +130,7 @@ public final class StoreFile {
         if error.errno != .busy { throw error }
       }
     }
+    reserve?.refill()
   }
 
   private func unlock() {

@@ -16,7 +16,12 @@ enum StoreLock {
         FileName("lock"), [.readWrite, .create, .noFollow], mode: 0o600)
       guard try isTaken(file) else {
         try file.truncate(to: 0)
-        try file.write(Array("\(getpid()) ".utf8) + mountpoint.bytes + [UInt8(ascii: "\n")])
+        do throws(Errno) {
+          try file.write(Array("\(getpid()) ".utf8) + mountpoint.bytes + [UInt8(ascii: "\n")])
+        } catch {
+          // Only for people to read; on a full disk the lock is held without.
+          if error != .noSpace && error != .overQuota { throw error }
+        }
         return file
       }
       holder = try file.read(at: 0, count: 8192)

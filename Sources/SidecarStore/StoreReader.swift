@@ -20,7 +20,10 @@ final class StoreReader: Sendable {
     findRecord = try database.prepare(
       """
       SELECT object.type, changed_seconds, changed_nanoseconds, orphan,
-        attribute.object, attribute.name, attribute.value
+        attribute.object, attribute.name, attribute.value,
+        EXISTS (SELECT 1 FROM entry JOIN object AS directory ON directory.id = parent
+          WHERE entry.object = object.id AND directory.key IS NOT NULL),
+        attribute.checksum
       FROM volume JOIN object ON object.volume = volume.id AND object.key = ?3
         LEFT JOIN attribute ON attribute.object = object.id
       WHERE volume.key = ?1 AND volume.kind = ?2
@@ -118,9 +121,13 @@ final class StoreReader: Sendable {
     try findRecord.rows(
       .blob(volume.bytes), .text(volume.kind.rawValue), .blob(object.bytes)
     ) { (row) throws(SQLiteError) in
-      if record == nil { record = try ObjectRecord(row) }
+      if record == nil {
+        record = try ObjectRecord(row)
+        record?.isNamed = row.integer(7) != 0
+      }
       if row.isNull(4) { return }
-      record?.attributes[try AttributeName(row, 5)] = try row.blob(6)
+      let name = try AttributeName(row, 5)
+      record?.attributes[name] = try row.intactValue(6, of: row.integer(4), name, checksum: 8)
     }
     return record
   }

@@ -12,6 +12,8 @@ public struct StoreSalvage: Hashable, Sendable {
   public private(set) var rows: [String: Int] = [:]
   /// Parts of tables that could not be read.
   public private(set) var gaps = 0
+  /// Values that are not what was kept, and were set aside.
+  public private(set) var setAside = 0
 
   /// For people.
   public var lines: [String] {
@@ -19,7 +21,7 @@ public struct StoreSalvage: Hashable, Sendable {
     return [
       "the store was damaged (\(damage)); it is kept as \(kept)",
       "saved rows: \(saved.joined(separator: ", ")); \(gaps) parts could not be read",
-    ]
+    ] + (setAside > 0 ? ["\(setAside) damaged values were set aside; see sidecarfs check"] : [])
   }
 
   /// Moves a damaged store aside and puts into a new one what can be read of it; nil when it is
@@ -82,6 +84,9 @@ public struct StoreSalvage: Hashable, Sendable {
     do throws(SQLiteError) {
       try fresh.execute("BEGIN IMMEDIATE")
       try copy(from: damaged, to: fresh)
+      let values = try DamagedValues.find(in: fresh)
+      try DamagedValues.setAside(values, in: fresh, at: Timestamp.now.seconds)
+      setAside = values.count
       try fresh.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('clean', 1)")
       try fresh.execute("COMMIT")
       fresh.keepLogOnClose(false)
@@ -155,6 +160,9 @@ public struct StoreSalvage: Hashable, Sendable {
     for table in ["volume", "object", "attribute", "quarantine", "intent"] {
       try copy(table, from: old, to: fresh)
     }
+    // An older version has no checksums.
+    let version = (try? old.integer("PRAGMA user_version")) ?? nil
+    if version ?? 0 < Schema.checksumVersion { try DamagedValues.addChecksums(in: fresh) }
     try copyEntries(from: old, to: fresh)
   }
 
@@ -162,7 +170,10 @@ public struct StoreSalvage: Hashable, Sendable {
   private mutating func copy(
     _ table: String, from old: Database, to fresh: Database
   ) throws(SQLiteError) {
-    guard let columns = try? fresh.strings("SELECT name FROM pragma_table_info('\(table)')"),
+    let known = (try? old.strings("SELECT name FROM pragma_table_info('\(table)')")) ?? []
+    guard
+      let columns = try? fresh.strings("SELECT name FROM pragma_table_info('\(table)')")
+        .filter({ known.isEmpty || known.contains($0) }),
       let scan = try? RowScan(old, table, columns)
     else {
       gaps += 1

@@ -41,8 +41,8 @@ struct StoreTables: Sendable {
     setOrphan = try database.prepare("UPDATE object SET orphan = ?2 WHERE id = ?1")
     setAttribute = try database.prepare(
       """
-      INSERT INTO attribute (object, name, value) VALUES (?1, ?2, ?3)
-      ON CONFLICT (object, name) DO UPDATE SET value = excluded.value
+      INSERT INTO attribute (object, name, value, checksum) VALUES (?1, ?2, ?3, ?4)
+      ON CONFLICT (object, name) DO UPDATE SET value = excluded.value, checksum = excluded.checksum
       """)
     removeAttribute = try database.prepare("DELETE FROM attribute WHERE object = ?1 AND name = ?2")
     removeAttributes = try database.prepare("DELETE FROM attribute WHERE object = ?1")
@@ -85,7 +85,9 @@ struct StoreTables: Sendable {
       identifier = try add(object, type, isOrphan: lineage.isEmpty)
       try place(identifier, at: lineage)
     }
-    try setAttribute.run(.integer(identifier), .blob(name.bytes), .blob(value))
+    try setAttribute.run(
+      .integer(identifier), .blob(name.bytes), .blob(value),
+      .integer(ValueChecksum.of(identifier, name.bytes, value)))
     try setChanged.run(
       .integer(identifier), .integer(changed.seconds), .integer(changed.nanoseconds))
   }

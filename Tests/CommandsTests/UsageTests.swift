@@ -63,7 +63,7 @@ import Testing
 
   /// The commands that end with the numbers of fsck(8).
   static let toolMistakes =
-    ["check", "prune", "rebind", "export", "import"].flatMap { name in
+    ["check", "prune", "rebind", "quarantine", "export", "import"].flatMap { name in
       [
         Mistake([name], 16, "usage:"), Mistake([name, "--bogus", "one"], 16, "--bogus", "--help"),
         Mistake([name, "one", "two", "three"], 16, "usage:"),
@@ -72,6 +72,8 @@ import Testing
       ]
     } + [
       Mistake(["prune", "--older-than", "many", "one"], 16, "many"),
+      Mistake(["quarantine", "--restore", "first", "one"], 16, "first"),
+      Mistake(["quarantine", "--to", "a", "one"], 16, "--restore ID"),
       Mistake(["export", "--format", "xml", "one"], 16, "xml", "getfattr", "json"),
       Mistake(["import", "--native", "one", "two"], 16, "usage:"),
     ]
@@ -88,7 +90,8 @@ import Testing
   }
 
   @Test(arguments: [
-    "mount", "unmount", "run", "status", "check", "prune", "rebind", "export", "import",
+    "mount", "unmount", "run", "status", "check", "prune", "rebind",
+    "quarantine", "export", "import",
   ]) func commandsTeach(_ name: String) {
     for words in [[name, "--help"], [name, "-h"], ["help", name]] {
       let spoken = Spoken(words)
@@ -115,7 +118,8 @@ import Testing
       let spoken = Spoken(words)
       #expect(spoken.status == 0)
       for name in [
-        "mount", "unmount", "run", "status", "check", "prune", "rebind", "export", "import",
+        "mount", "unmount", "run", "status", "check", "prune", "rebind",
+        "quarantine", "export", "import",
       ] {
         #expect(spoken.output.contains("\n  \(name) "))
       }

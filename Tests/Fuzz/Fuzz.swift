@@ -53,7 +53,8 @@ enum StoreFuzz {
   }()
 
   static func read(_ bytes: [UInt8]) {
-    for name in ["store.db", "store.db-wal", "store.db-shm", "store.db-journal", "lock"] {
+    for name in ["store.db", "store.db-wal", "store.db-shm", "store.db-journal", "lock", "reserve"]
+    {
       unlink("\(directory)/\(name)")
     }
     put(bytes)

@@ -49,7 +49,7 @@ final class TemporaryDirectory: Sendable {
   func snapshot() throws -> [String: Data] {
     var files: [String: Data] = [:]
     for name in try FileManager.default.contentsOfDirectory(atPath: path)
-    where name != "lock" && !name.hasSuffix("-shm") {
+    where name != "lock" && name != "reserve" && !name.hasSuffix("-shm") {
       files[name] = try Data(contentsOf: URL(fileURLWithPath: "\(path)/\(name)"))
     }
     return files

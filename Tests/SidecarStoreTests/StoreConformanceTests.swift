@@ -37,7 +37,9 @@ import Testing
     for ancestor in 0...2 {
       #expect(
         try store.record(of: object(ancestor))
-          == ObjectRecord(type: .directory, changed: nil, isOrphan: false, attributes: [:]))
+          == ObjectRecord(
+            type: .directory, changed: nil, isOrphan: false, isNamed: ancestor != 0,
+            attributes: [:]))
     }
     #expect(
       try dump(store).entries == [

@@ -78,11 +78,11 @@ import Testing
     let moved = try openStore(in: directory, schema: newer)
     #expect(try moved.dump() == old)
     let path = "\(directory.path)/store.db"
-    #expect(try Database(FileName(path), .readOnly).integer("PRAGMA user_version") == 2)
+    #expect(try Database(FileName(path), .readOnly).integer("PRAGMA user_version") == newer.version)
     // The backup is a store of the old version.
     let backup = try TemporaryDirectory()
     try FileManager.default.copyItem(
-      atPath: "\(path).version-1", toPath: "\(backup.path)/store.db")
+      atPath: "\(path).version-\(Schema.current.version)", toPath: "\(backup.path)/store.db")
     #expect(try openStore(in: backup).dump() == old)
   }
 
@@ -159,7 +159,7 @@ import Testing
 
   @Test(
     .enabled(if: geteuid() == 0, "changes owners"),
-    arguments: ["", "store.db", "store.db-wal", "store.db-shm", "lock"])
+    arguments: ["", "store.db", "store.db-wal", "store.db-shm", "lock", "reserve"])
   func rootTrustsOnlyRoot(_ name: String) throws {
     let directory = try TemporaryDirectory()
     let path = directory.path + (name.isEmpty ? "" : "/\(name)")
