@@ -40,7 +40,7 @@ extension Overlay {
       }
       let found: NodeEntry
       do throws(Errno) {
-        found = try entry(listed.name, in: inode)
+        found = try entry(listed.name, in: inode, isListed: true)
       } catch {
         // Gone since, or not to be looked up by us: the name is listed, and lookup will say why.
         return buffer.append(listed, nil)

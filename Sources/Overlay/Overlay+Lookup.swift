@@ -15,6 +15,9 @@ extension Overlay {
 
   /// The object is no longer named by the kernel; an orphan ends here.
   public func forget(_ node: Node, lookups: UInt64) {
+    if let spelling = node as? Spelling, spellings.release(spelling, lookups: lookups) {
+      return forget(spelling.inode, lookups: 1)
+    }
     guard let inode = node as? Inode else { return }
     guard nodes.release(inode, lookups: lookups) else { return }
     dropIfOrphan(inode)
@@ -30,7 +33,11 @@ extension Overlay {
   }
 
   /// The inode under a name, known to the kernel with one lookup more.
-  func entry(_ name: FileName, in parent: Inode) throws(Errno) -> NodeEntry {
+  ///
+  /// `isListed` says that the directory has just listed the very name.
+  func entry(
+    _ name: FileName, in parent: Inode, isListed: Bool = false
+  ) throws(Errno) -> NodeEntry {
     let file = try open(name, in: parent.held())
     try refuseOurselves(file)
     let status = try file.file.status()
@@ -38,10 +45,14 @@ extension Overlay {
     if let hiddenID = hidden.id, FileID(status) == hiddenID, !volume.inventsNumbers {
       throw .noEntry
     }
-    let inode = try retained(file, status, volume, name, in: parent)
-    if inode !== rootInode { inode.saw(name, in: parent) }
+    let own = isListed ? name : try ownName(name, status, volume, in: parent)
+    if let own, isReserved(own, in: parent) { throw .noEntry }
+    let inode = try retained(file, status, volume, own ?? name, in: parent)
+    if inode !== rootInode { inode.saw(own ?? name, in: parent) }
+    if own == nil { inode.state.withLock { $0.isUnlisted = true } }
+    let node = node(for: inode, status, spelled: name, in: parent)
     return NodeEntry(
-      node: inode, status: shown(status, of: inode), timeouts: options.cache.timeouts)
+      node: node, status: shown(status, of: node, inode), timeouts: timeouts(for: inode))
   }
 
   /// The inode of what was opened, with one lookup more.
@@ -93,12 +104,14 @@ extension Overlay {
     try refuseOurselves(file)
     let status = try file.file.status()
     let volume = try volumes.volume(of: file.file, status)
-    let (naming, key) = naming(on: volume, status, name, in: parent)
+    let own = try ownName(name, status, volume, in: parent)
+    let (naming, key) = naming(on: volume, status, own ?? name, in: parent)
     if let known = key.flatMap({ nodes.find($0) }), try known.isSame(as: file, status) {
       return known
     }
     let inode = Inode(file, status, volume, naming, key)
-    inode.saw(name, in: parent)
+    inode.saw(own ?? name, in: parent)
+    if own == nil { inode.state.withLock { $0.isUnlisted = true } }
     return inode
   }
 
@@ -111,7 +124,10 @@ extension Overlay {
 
   /// Whether a name is the store's, so that nobody may make or find it.
   func isReserved(_ name: FileName, in parent: Inode) -> Bool {
-    parent === rootInode && name == HiddenStore.reservedName
+    guard parent === rootInode else { return false }
+    return name == HiddenStore.reservedName
+      || parent.volume.folds
+        && SpellingRule.cut.folded(name) == SpellingRule.cut.folded(HiddenStore.reservedName)
   }
 
   /// Refuses to make the store's name.

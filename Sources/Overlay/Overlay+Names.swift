@@ -24,6 +24,7 @@ extension Overlay {
   func removeNamed(
     _ name: FileName, in parent: Inode, _ victim: Inode, _ change: () throws(Errno) -> Void
   ) throws(Errno) {
+    let name = victim.name(in: parent, spelled: name)
     let intent = try announceRemoval(of: victim, name, in: parent)
     try make(change, announced: intent)
     Rehearsal.pass(.unlinked)
@@ -36,10 +37,19 @@ extension Overlay {
 
   /// Moves a name by `change`, or swaps two.
   func renameNamed(
-    _ name: FileName, in parent: Inode, _ moved: Inode, to newName: FileName,
-    in newParent: Inode, _ victim: Inode?, _ flags: FileDescriptor.RenameFlags,
+    _ name: FileName, in parent: Inode, _ moved: Inode, to wanted: FileName,
+    in newParent: Inode, _ found: Inode?, _ flags: FileDescriptor.RenameFlags,
     _ change: () throws(Errno) -> Void
   ) throws(Errno) {
+    let name = moved.name(in: parent, spelled: name)
+    var victim = found
+    var newName = found?.name(in: newParent, spelled: wanted) ?? wanted
+    if found != nil, newParent === parent, newName == name {
+      // The object is to be spelled otherwise, or only was.
+      if wanted == name { return try change() }
+      victim = nil
+      newName = wanted
+    }
     let isMovedStored = try isStored(moved)
     let isVictimStored = try victim.map { (victim) throws(Errno) in try isStored(victim) } ?? false
     var intent: IntentID?
@@ -71,6 +81,9 @@ extension Overlay {
     }
     move(moved, to: newName, in: newParent)
     settle(intent)
+    if victim != nil || !newName.isListedAsSpelled {
+      correctName(of: moved, asked: newName, in: newParent)
+    }
     if intent == nil, let victim, !isExchange { disown(victim, newName, in: newParent) }
     if let victim, !isExchange { dropUnknown(victim) }
   }

@@ -38,6 +38,7 @@ public final class Overlay: FileSystem {
   let rootInode: Inode
   let store: any EntryStore
   let nodes = NodeTable<Inode>()
+  let spellings = NodeTable<Spelling>()
   let descriptors: DescriptorPool
   let volumes: VolumeTable
   let numbers = InodeNumbers()
@@ -70,6 +71,7 @@ public final class Overlay: FileSystem {
     hidden = HiddenStore(id: storeDirectory.map { FileID($0) })
     // Bound to another place in the source, it is this inode, too.
     _ = nodes.retain(orInsert: rootInode)
+    learnFolding()
   }
 
   /// Tells where the mount is, before it is served: if the source leads there, nothing follows.
@@ -86,6 +88,7 @@ public final class Overlay: FileSystem {
   /// Ends: what was unlinked and still open is no more now that nobody can have it open, and
   /// everything is on the disk. Call it after the session has ended.
   public func close() throws(Errno) {
+    _ = spellings.drain()
     for inode in nodes.drain() { dropIfOrphan(inode) }
     descriptors.removeAll()
     try collectLeftOrphans()
@@ -96,8 +99,9 @@ public final class Overlay: FileSystem {
   public var knownObjects: Int { nodes.count }
 
   func inode(_ node: Node) throws(Errno) -> Inode {
-    guard let inode = node as? Inode else { throw .stale }
-    return inode
+    if let inode = node as? Inode { return inode }
+    guard let spelling = node as? Spelling else { throw .stale }
+    return spelling.inode
   }
 
   func openFile(_ handle: Handle) throws(Errno) -> OpenFile {

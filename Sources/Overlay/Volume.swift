@@ -1,5 +1,6 @@
 import LinuxSystem
 import SidecarStore
+import Synchronization
 
 /// How identities are chosen: by a look at the file system, or as told.
 public enum IdentityChoice: String, Sendable, CaseIterable {
@@ -31,6 +32,12 @@ final class Volume: Sendable {
   let index: UInt64
   /// Its inode numbers are made up.
   var inventsNumbers: Bool { FileSystemKind.inventsNumbers(type) }
+  /// How it takes names; asked only where objects are known by name.
+  let folding: Atomic<Folding>
+  /// Several spellings mean one name there.
+  var folds: Bool { folding.load(ordering: .relaxed) == .folds }
+  /// It may turn out that they do.
+  var mayFold: Bool { folding.load(ordering: .relaxed) != .exact }
   /// Where descriptors of its objects are counted.
   let pool: DescriptorPool
   /// An open directory of it, if its objects can be opened by their handles. Only of the source's
@@ -47,6 +54,7 @@ final class Volume: Sendable {
     self.index = index
     self.pool = pool
     self.mount = mount
+    folding = Atomic(FileSystemKind.foldsNames(type) ? .folds : .unknown)
   }
 
   /// The directory, opened so that handles lead from it, if handles do that here: the process needs
