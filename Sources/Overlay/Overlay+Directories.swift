@@ -13,7 +13,7 @@ extension Overlay {
         try held.file.reopen([.readOnly, .directory])
       }
     }
-    return Opened(handle: OpenDirectory(file), keepsCache: options.cache.keepsPages)
+    return Opened(handle: OpenDirectory(file), keepsCache: keepsPages(of: inode))
   }
 
   /// Lists names, types and inode numbers.

@@ -35,7 +35,7 @@ extension Overlay {
   ) -> Opened {
     let handle = OpenFile(file, appends: flags.contains(.append))
     inode.state.withLock { $0.opened = handle }
-    return Opened(handle: handle, keepsCache: options.cache.keepsPages)
+    return Opened(handle: handle, keepsCache: keepsPages(of: inode))
   }
 
   /// How a file of the source is opened for a caller's flags.

@@ -38,19 +38,17 @@ extension Overlay {
   func entry(
     _ name: FileName, in parent: Inode, isListed: Bool = false
   ) throws(Errno) -> NodeEntry {
-    let file = try open(name, in: parent.held())
+    let (file, own) = try isListed ? (open(name, in: parent.held()), name) : find(name, in: parent)
     try refuseOurselves(file)
     let status = try file.file.status()
     let volume = try volumes.volume(of: file.file, status)
     if let hiddenID = hidden.id, FileID(status) == hiddenID, !volume.inventsNumbers {
       throw .noEntry
     }
-    let own = isListed ? name : try ownName(name, status, volume, in: parent)
-    if let own, isReserved(own, in: parent) { throw .noEntry }
     let inode = try retained(file, status, volume, own ?? name, in: parent)
     if inode !== rootInode { inode.saw(own ?? name, in: parent) }
     if own == nil { inode.state.withLock { $0.isUnlisted = true } }
-    let node = node(for: inode, status, spelled: name, in: parent)
+    let node = node(for: inode, spelled: name, in: parent)
     return NodeEntry(
       node: node, status: shown(status, of: node, inode), timeouts: timeouts(for: inode))
   }
@@ -100,11 +98,10 @@ extension Overlay {
   /// The inode under a name, whether the kernel knows it or not; its lookups stay as they are. It
   /// holds its object.
   func peek(_ name: FileName, in parent: Inode) throws(Errno) -> Inode {
-    let file = try open(name, in: parent.held())
+    let (file, own) = try find(name, in: parent)
     try refuseOurselves(file)
     let status = try file.file.status()
     let volume = try volumes.volume(of: file.file, status)
-    let own = try ownName(name, status, volume, in: parent)
     let (naming, key) = naming(on: volume, status, own ?? name, in: parent)
     if let known = key.flatMap({ nodes.find($0) }), try known.isSame(as: file, status) {
       return known

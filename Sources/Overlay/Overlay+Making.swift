@@ -151,7 +151,7 @@ extension Overlay {
     let status = try file.file.status()
     let volume = try volumes.volume(of: file.file, status)
     let listed = try name.flatMap { (name) throws(Errno) in
-      try ownName(ofNew: name, status, volume, in: parent)
+      try listedName(ofNew: name, status, volume, in: parent)
     }
     let own = listed ?? name
     let (naming, key) = naming(on: volume, status, own, in: parent)
@@ -172,7 +172,7 @@ extension Overlay {
     }
     inode.saw(own, in: parent)
     if listed == nil { inode.state.withLock { $0.isUnlisted = true } }
-    let node = node(for: inode, status, spelled: name, in: parent)
+    let node = node(for: inode, spelled: name, in: parent)
     return NodeEntry(
       node: node, status: shown(status, of: node, inode), timeouts: timeouts(for: inode))
   }

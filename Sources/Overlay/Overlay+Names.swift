@@ -20,13 +20,14 @@ extension Overlay {
     Place(directory: try lineage(of: parent).steps, name: name.bytes)
   }
 
-  /// Removes a name by `change`.
+  /// Removes a name by `change`, which is told how the directory spells it.
   func removeNamed(
-    _ name: FileName, in parent: Inode, _ victim: Inode, _ change: () throws(Errno) -> Void
+    _ name: FileName, in parent: Inode, _ victim: Inode,
+    _ change: (FileName) throws(Errno) -> Void
   ) throws(Errno) {
     let name = victim.name(in: parent, spelled: name)
     let intent = try announceRemoval(of: victim, name, in: parent)
-    try make(change, announced: intent)
+    try make(announced: intent) { () throws(Errno) in try change(name) }
     Rehearsal.pass(.unlinked)
     try lostNamed(name, in: parent, victim)
     settle(intent)
@@ -35,20 +36,37 @@ extension Overlay {
     dropUnknown(victim)
   }
 
-  /// Moves a name by `change`, or swaps two.
+  /// Moves a name, or swaps two, whatever spellings lead to them.
   func renameNamed(
-    _ name: FileName, in parent: Inode, _ moved: Inode, to wanted: FileName,
-    in newParent: Inode, _ found: Inode?, _ flags: FileDescriptor.RenameFlags,
-    _ change: () throws(Errno) -> Void
+    _ name: FileName, in parent: Inode, _ moved: Inode, to newName: FileName,
+    in newParent: Inode, _ victim: Inode?, _ flags: FileDescriptor.RenameFlags
   ) throws(Errno) {
     let name = moved.name(in: parent, spelled: name)
-    var victim = found
-    var newName = found?.name(in: newParent, spelled: wanted) ?? wanted
-    if found != nil, newParent === parent, newName == name {
-      // The object is to be spelled otherwise, or only was.
-      if wanted == name { return try change() }
-      victim = nil
-      newName = wanted
+    let taken = victim?.name(in: newParent, spelled: newName) ?? newName
+    if taken == newName || !moved.volume.folds {
+      return try renameListed(name, in: parent, moved, to: newName, in: newParent, victim, flags)
+    }
+    if newParent === parent, taken == name {
+      // The object itself is to be spelled otherwise.
+      return try renameListed(name, in: parent, moved, to: newName, in: parent, nil, flags)
+    }
+    // In place of an object that is spelled otherwise: two changes, each of which can be told from
+    // its names when it is cut off.
+    try renameListed(name, in: parent, moved, to: taken, in: newParent, victim, flags)
+    guard !flags.contains(.exchange) else { return }
+    // Refused, it leaves the spelling that was there.
+    try? renameListed(taken, in: newParent, moved, to: newName, in: newParent, nil, [])
+  }
+
+  /// Moves a name that the directory lists.
+  private func renameListed(
+    _ name: FileName, in parent: Inode, _ moved: Inode, to newName: FileName,
+    in newParent: Inode, _ victim: Inode?, _ flags: FileDescriptor.RenameFlags
+  ) throws(Errno) {
+    let directory = try parent.held()
+    let newDirectory = try newParent.held()
+    if name == newName, parent === newParent {
+      return try directory.file.rename(name, to: newDirectory.file, newName, flags)
     }
     let isMovedStored = try isStored(moved)
     let isVictimStored = try victim.map { (victim) throws(Errno) in try isStored(victim) } ?? false
@@ -63,7 +81,9 @@ extension Overlay {
           to: place(newName, in: newParent),
           fingerprint: Fingerprint(moved.held().file.status())))
     }
-    try make(change, announced: intent)
+    try make(announced: intent) { () throws(Errno) in
+      try directory.file.rename(name, to: newDirectory.file, newName, flags)
+    }
     Rehearsal.pass(.renamed)
     let isExchange = flags.contains(.exchange)
     if victim != nil, !isExchange, !flags.contains(.whiteout),
@@ -81,7 +101,7 @@ extension Overlay {
     }
     move(moved, to: newName, in: newParent)
     settle(intent)
-    if victim != nil || !newName.isListedAsSpelled {
+    if victim == nil, !newName.isListedAsSpelled {
       correctName(of: moved, asked: newName, in: newParent)
     }
     if intent == nil, let victim, !isExchange { disown(victim, newName, in: newParent) }
@@ -90,7 +110,7 @@ extension Overlay {
 
   /// Makes a change in the source; the announcement is taken back when it is refused.
   private func make(
-    _ change: () throws(Errno) -> Void, announced intent: IntentID?
+    announced intent: IntentID?, _ change: () throws(Errno) -> Void
   ) throws(Errno) {
     do throws(Errno) {
       try change()

@@ -116,8 +116,9 @@ extension Overlay {
     var shown = status
     inode.hasLooseSetGroup.store(status.hasLooseSetGroup, ordering: .relaxed)
     // As it was when the kernel first heard of it, also where the source makes up another.
-    let id = (node as? Spelling)?.id ?? inode.id
-    shown.inode = numbers.number(of: id.inode, on: inode.volume)
+    shown.inode =
+      (node as? Spelling).flatMap { numbers.number(of: $0) }
+      ?? numbers.number(of: inode.id.inode, on: inode.volume)
     if inode === rootInode, hasHiddenDirectory, shown.links > 2 { shown.links -= 1 }
     // When the store fails, files go on; the attribute calls say what is wrong.
     if inode.volume.key != nil,

@@ -57,27 +57,75 @@ extension Overlay {
     }
   }
 
+  /// What a directory has under a name, held, and the name under which the directory lists it; nil
+  /// if that cannot be told, so that nothing can be kept of the object.
+  ///
+  /// Where spellings are many, the source is asked for the listed one whenever it can be: what
+  /// serves it may remember an object for each spelling.
+  func find(_ name: FileName, in parent: Inode) throws(Errno) -> (HeldFile, own: FileName?) {
+    let directory = try parent.held()
+    let volume = parent.volume
+    guard volume.key?.kind == .path, volume.mayFold else {
+      return (try open(name, in: directory), name)
+    }
+    if !volume.folds {
+      let file = try open(name, in: directory)
+      learnFolding(of: volume, by: name, in: directory)
+      if !volume.folds { return (file, name) }
+    }
+    if let known = knownName(name, in: parent) {
+      return (try open(known, in: directory), known)
+    }
+    guard let names = try namesToSee(in: directory) else {
+      return (try open(name, in: directory), nil)
+    }
+    if names.contains(name) { return (try open(name, in: directory), name) }
+    if let own = SpellingRule.ascii.only(name, among: names) {
+      return (try open(own, in: directory), own)
+    }
+    // Of other letters, the source has to say whether they are the same.
+    let file = try open(name, in: directory)
+    return (file, try listedName(name, of: file.file.status(), among: names, in: directory))
+  }
+
+  /// The name of its own by which an inode is known that was asked for by this name.
+  private func knownName(_ name: FileName, in parent: Inode) -> FileName? {
+    let key = NodeKey.entry(parent: parent.serial, name: name)
+    if nodes.find(key) != nil { return name }
+    guard let known = spellings.find(key)?.inode.state.withLock({ $0.entry }),
+      known.parent === parent
+    else { return nil }
+    return known.name
+  }
+
+  /// The names in a directory; nil where we may not list it and may still know what is inside.
+  private func namesToSee(in directory: HeldFile) throws(Errno) -> [FileName]? {
+    do throws(Errno) {
+      return try listing(of: directory)
+    } catch {
+      if error == .accessDenied { return nil }
+      throw error
+    }
+  }
+
+  private func listedName(
+    _ name: FileName, of status: FileStatus, among names: [FileName], in directory: HeldFile
+  ) -> FileName? {
+    if names.contains(name) { return name }
+    for rule in SpellingRule.allCases {
+      if let own = rule.only(name, among: names) { return own }
+    }
+    // Such as a short name of FAT, which is like none.
+    return same(as: status, among: names, in: directory)
+  }
+
   /// The name under which a directory lists the object that it has under `name`; nil if it cannot
   /// be told from others by any name that is listed.
   func listedName(
     _ name: FileName, of status: FileStatus, in directory: HeldFile
   ) throws(Errno) -> FileName? {
-    let names: [FileName]
-    do throws(Errno) {
-      names = try listing(of: directory)
-    } catch .accessDenied {
-      // Who may not list it may still know what is inside.
-      return nil
-    }
-    if names.contains(name) { return name }
-    for rule in SpellingRule.allCases {
-      let wanted = rule.folded(name)
-      let alike = names.filter { rule.folded($0) == wanted }
-      if alike.count == 1 { return alike.first }
-      if alike.count > 1 { return same(as: status, among: alike, in: directory) }
-    }
-    // Such as a short name of FAT, which is like none.
-    return same(as: status, among: names, in: directory)
+    guard let names = try namesToSee(in: directory) else { return nil }
+    return listedName(name, of: status, among: names, in: directory)
   }
 
   /// Numbers may be made up, but two that are held and have the same are one.
@@ -90,51 +138,24 @@ extension Overlay {
     return found.count == 1 ? found.first : nil
   }
 
-  /// By which name an object is known that was opened by `name`, on a file system where that may be
-  /// another; nil when nothing can be kept of it.
-  func ownName(
-    _ name: FileName, _ status: FileStatus, _ volume: Volume, in parent: Inode
-  ) throws(Errno) -> FileName? {
-    guard isByName(volume, in: parent), volume.mayFold else { return name }
-    let directory = try parent.held()
-    learnFolding(of: volume, by: name, in: directory)
-    guard volume.folds else { return name }
-    let key = NodeKey.entry(parent: parent.serial, name: name)
-    // What is known under a name of its own needs no second look.
-    if nodes.find(key) != nil { return name }
-    if let known = spellings.find(key)?.inode.state.withLock({ $0.entry }),
-      known.parent === parent
-    {
-      return known.name
-    }
-    return try listedName(name, of: status, in: directory)
-  }
-
-  /// By which name a new object is known.
-  func ownName(
+  /// The name under which a directory lists a new object; nil if that cannot be told.
+  func listedName(
     ofNew name: FileName, _ status: FileStatus, _ volume: Volume, in parent: Inode
   ) throws(Errno) -> FileName? {
-    guard isByName(volume, in: parent), volume.mayFold else { return name }
+    guard volume.key?.kind == .path, parent.volume === volume, volume.mayFold else { return name }
     let directory = try parent.held()
     learnFolding(of: volume, by: name, in: directory)
     if !volume.folds || name.isListedAsSpelled { return name }
     return try listedName(name, of: status, in: directory)
   }
 
-  private func isByName(_ volume: Volume, in parent: Inode) -> Bool {
-    volume.key?.kind == .path && parent.volume === volume
-  }
-
   /// What the kernel is given for an object that has been retained: the inode, or another node
   /// when it was asked for by another spelling.
-  func node(for inode: Inode, _ status: FileStatus, spelled name: FileName, in parent: Inode)
-    -> Node
-  {
+  func node(for inode: Inode, spelled name: FileName, in parent: Inode) -> Node {
     guard inode.naming == .byName, inode.volume.folds,
       let own = inode.state.withLock({ $0.entry }), own.parent === parent, own.name != name
     else { return inode }
-    let made = Spelling(
-      of: inode, under: .entry(parent: parent.serial, name: name), FileID(status))
+    let made = Spelling(of: inode, under: .entry(parent: parent.serial, name: name))
     while true {
       let spelling = spellings.retain(orInsert: made)
       if spelling === made { return spelling }
@@ -149,10 +170,15 @@ extension Overlay {
     }
   }
 
+  /// Whether the kernel may keep pages and listings from one opening to the next.
+  func keepsPages(of inode: Inode) -> Bool {
+    options.cache.keepsPages && !(inode.naming != .byNumber && inode.volume.folds)
+  }
+
   /// How long the kernel may keep what it is told of an object. It would not notice that a change
   /// under one spelling concerns the others.
   func timeouts(for inode: Inode) -> Timeouts {
-    inode.naming == .byName && inode.volume.folds
+    inode.naming != .byNumber && inode.volume.folds
       ? CachePolicy.never.timeouts : options.cache.timeouts
   }
 

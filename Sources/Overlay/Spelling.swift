@@ -18,15 +18,14 @@ enum Folding: UInt8, AtomicRepresentable {
 final class Spelling: Node, KeyedNode, @unchecked Sendable {
   /// Guarded by the table.
   var tableKey: NodeKey
+  /// No other node of this process has it.
+  let serial = Inode.nextSerial()
   /// The object, of which the spelling holds one lookup for as long as the kernel knows it.
   let inode: Inode
-  /// Its number as the source tells it under this spelling.
-  let id: FileID
 
-  init(of inode: Inode, under key: NodeKey, _ id: FileID) {
+  init(of inode: Inode, under key: NodeKey) {
     tableKey = key
     self.inode = inode
-    self.id = id
   }
 }
 
@@ -67,6 +66,13 @@ enum SpellingRule: CaseIterable {
   case letters
   /// The same with dots and blanks at the end that are not kept.
   case cut
+
+  /// The only name that is like one by this rule.
+  func only(_ name: FileName, among names: [FileName]) -> FileName? {
+    let wanted = folded(name)
+    let alike = names.filter { folded($0) == wanted }
+    return alike.count == 1 ? alike.first : nil
+  }
 
   func folded(_ name: FileName) -> String {
     let bytes = name.bytes

@@ -206,10 +206,18 @@ final class InodeNumbers: Sendable {
   private let tooLarge = Lock<[Foreign: UInt64]>([:])
   private let foreign: UInt64 = 1 << 63
 
+  /// The number of an object under another spelling; nil for its own. Through FUSE every spelling has
+  /// one, so that mv(1) does not take a new spelling for the same file; FAT and exFAT of the kernel
+  /// know better.
+  func number(of spelling: Spelling) -> UInt64? {
+    if FileSystemKind.foldsNames(spelling.inode.volume.type) { return nil }
+    return foreign | 0x7ffe << 48 | spelling.serial & (1 << 48 - 1)
+  }
+
   /// The number of an object: bit 63, fifteen bits of the volume's index, 48 of its own number.
   func number(of inode: UInt64, on volume: Volume) -> UInt64 {
     if volume.index == 0 { return inode }
-    if inode < 1 << 48, volume.index < 0x7fff { return foreign | volume.index << 48 | inode }
+    if inode < 1 << 48, volume.index < 0x7ffe { return foreign | volume.index << 48 | inode }
     let key = Foreign(index: volume.index, inode: inode)
     return tooLarge.withLock { numbers in
       if let number = numbers[key] { return number }
