@@ -97,19 +97,14 @@ extension Overlay {
     let wasOrphan = target.state.withLock { $0.isOrphan }
     let held = try target.held()
     let directory = try parent.held()
+    if target.naming == .byName {
+      let inode = try linkNamed(target, to: newName, in: parent)
+      return NodeEntry(
+        node: inode, status: shown(try inode.held().file.status(), of: inode, inode),
+        timeouts: timeouts(for: inode))
+    }
     try directory.file.link(held.file, as: newName)
     Rehearsal.pass(.linked)
-    if target.naming == .byName {
-      do throws(Errno) {
-        let inode = try linkNamed(target, to: newName, in: parent)
-        return NodeEntry(
-          node: inode, status: shown(try inode.held().file.status(), of: inode, inode),
-          timeouts: timeouts(for: inode))
-      } catch {
-        try? directory.file.unlink(newName)
-        throw error
-      }
-    }
     target.state.withLock { $0.isOrphan = false }
     do throws(Errno) {
       let entry = try entry(newName, in: parent)

@@ -112,6 +112,7 @@ extension Overlay {
   private func make(
     announced intent: IntentID?, _ change: () throws(Errno) -> Void
   ) throws(Errno) {
+    if intent != nil { Rehearsal.pass(.announced) }
     do throws(Errno) {
       try change()
     } catch {
@@ -124,6 +125,7 @@ extension Overlay {
     guard let intent else { return }
     do throws(Errno) {
       _ = try store.settle(intent)
+      Rehearsal.pass(.settled)
     } catch {
       // It is still announced: the next mount looks at the names.
       options.report("the store did not take note of a change of names: \(error)")
@@ -184,35 +186,75 @@ extension Overlay {
     if try store.object(at: entry) != nil { try store.vacate(entry, because: .reusedKey) }
   }
 
-  /// Gives one more name to an object that is known by its names, after the source has: both lead to
-  /// one object of the store from now on.
+  /// Gives one more name to an object that is known by its names: both lead to one object of the
+  /// store from now on.
   func linkNamed(_ target: Inode, to name: FileName, in parent: Inode) throws(Errno) -> Inode {
-    try vacate(name, in: parent)
-    let isNameless = target.state.withLock { $0.entry == nil }
-    if isNameless {
-      let wasStored = try isStored(target)
-      move(target, to: name, in: parent)
-      target.state.withLock { $0.isOrphan = false }
-      if wasStored {
-        try store.enter(key(of: target), type: target.type, at: lineage(of: target).steps)
+    let held = try target.held()
+    let directory = try parent.held()
+    if target.state.withLock({ $0.entry == nil }) {
+      try directory.file.link(held.file, as: name)
+      Rehearsal.pass(.linked)
+      return try undoing(name, in: directory) { () throws(Errno) in
+        try revive(target, as: name, in: parent)
       }
-      return nodes.retain(orInsert: target)
     }
+    // The kernel asks for a name that is free. One that is taken all the same is refused before
+    // anything is announced of it.
+    if (try? directory.file.status(of: name)) != nil { throw .exists }
+    try vacate(name, in: parent)
     let object = try key(of: target)
-    let way = try lineage(of: target).steps
-    try store.enter(object, type: target.type, at: way)
-    let step = LineageStep(object: object, name: name.bytes, type: target.type)
-    try store.enter(object, type: target.type, at: lineage(of: parent).steps + [step])
+    try store.enter(object, type: target.type, at: lineage(of: target).steps)
     let shared = target.state.withLock { $0.shared }
     shared?.record.withLock { $0?.isStored = true }
-    let file = try open(name, in: parent.held())
-    let status = try file.file.status()
-    let made = Inode(
-      file, status, target.volume, .byName, .entry(parent: parent.serial, name: name))
-    made.state.withLock { $0.identity = object.bytes }
-    made.saw(name, in: parent)
-    if let stale = nodes.find(.entry(parent: parent.serial, name: name)) { displace(stale) }
-    return try retained(made, status)
+    guard let entry = target.state.withLock({ $0.entry }) else { throw .stale }
+    let intent = try store.intend(
+      Intent(
+        .link, object, at: place(entry.name, in: entry.parent), to: place(name, in: parent),
+        fingerprint: Fingerprint(held.file.status())))
+    try make(announced: intent) { () throws(Errno) in
+      try directory.file.link(held.file, as: name)
+    }
+    Rehearsal.pass(.linked)
+    return try undoing(name, in: directory, intent) { () throws(Errno) in
+      _ = try store.settle(intent)
+      Rehearsal.pass(.settled)
+      let file = try open(name, in: directory)
+      let status = try file.file.status()
+      let made = Inode(
+        file, status, target.volume, .byName, .entry(parent: parent.serial, name: name))
+      made.state.withLock { $0.identity = object.bytes }
+      made.saw(name, in: parent)
+      if let stale = nodes.find(.entry(parent: parent.serial, name: name)) { displace(stale) }
+      return try retained(made, status)
+    }
+  }
+
+  /// An object without a name has one again.
+  private func revive(
+    _ target: Inode, as name: FileName, in parent: Inode
+  ) throws(Errno) -> Inode {
+    try vacate(name, in: parent)
+    let wasStored = try isStored(target)
+    move(target, to: name, in: parent)
+    target.state.withLock { $0.isOrphan = false }
+    if wasStored {
+      try store.enter(key(of: target), type: target.type, at: lineage(of: target).steps)
+    }
+    return nodes.retain(orInsert: target)
+  }
+
+  /// What follows a new name; when it fails the name is taken away again.
+  private func undoing(
+    _ name: FileName, in directory: HeldFile, _ intent: IntentID? = nil,
+    _ body: () throws(Errno) -> Inode
+  ) throws(Errno) -> Inode {
+    do throws(Errno) {
+      return try body()
+    } catch {
+      try? directory.file.unlink(name)
+      withdraw(intent)
+      throw error
+    }
   }
 }
 

@@ -65,11 +65,20 @@ extension Overlay {
     let there = try intent.newPlace.map { (place) throws(Errno) in
       try look(at: place, besides: intent.place)
     }
+    // Two names of one object: it has them both, whatever was done.
+    if [.rename, .exchange].contains(intent.kind), intent.object != nil,
+      intent.object == intent.other
+    {
+      return .didNot
+    }
     switch (intent.kind, here, there) {
     case (_, .noWay, _), (_, _, .noWay): return .later
     case (.remove, .nothing, _): return .happened
     case (.remove, .object(let found), _):
       return found.fits(intent.fingerprint) == .not ? .unknown : .didNot
+    case (.link, _, .object(let found)):
+      return found.fits(intent.fingerprint) == .not ? .didNot : .happened
+    case (.link, _, _): return .didNot
     case (.rename, .nothing, .object): return .happened
     case (.rename, .object, .nothing), (.rename, .object, nil): return .didNot
     case (.rename, .object(let old), .object(let new)),
@@ -90,6 +99,7 @@ extension Overlay {
     do throws(Errno) {
       let name = try FileName(place.name)
       let status = try directory.file.status(of: name)
+      learnFolding(of: rootInode.volume, by: name, in: directory)
       if rootInode.volume.folds, let other,
         other.directory.last?.object == place.directory.last?.object, other.name != place.name,
         try listedName(name, of: status, in: directory)?.bytes == other.name

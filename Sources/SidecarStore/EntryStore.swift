@@ -56,6 +56,8 @@ public struct Intent: Hashable, Sendable {
     case exchange
     /// The object's name goes away.
     case remove
+    /// The object gets one more name, at the new place, where nothing is.
+    case link
   }
 
   /// What is to be done.

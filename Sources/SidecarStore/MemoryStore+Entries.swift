@@ -57,6 +57,12 @@ extension MemoryStore {
       func leave(_ object: ObjectKey?, _ entry: Entry) {
         if let object, contents.entries[entry] == object { contents.entries[entry] = nil }
       }
+      if intent.kind == .link {
+        if let object = intent.object, let newEntry = intent.newPlace?.entry {
+          contents.entries[newEntry] = object
+        }
+        return false
+      }
       leave(intent.object, entry)
       var loser = intent.object
       if intent.kind != .remove, let newEntry = intent.newPlace?.entry {
