@@ -10,10 +10,33 @@ extension Overlay {
     of victim: Inode, _ name: FileName, in parent: Inode
   ) throws(Errno) -> IntentID? {
     guard try isStored(victim) else { return nil }
-    return try store.intend(
+    return try announce(
       Intent(
         .remove, key(of: victim), at: place(name, in: parent),
         fingerprint: Fingerprint(victim.held().file.status())))
+  }
+
+  /// Announces a change, for good where the source may keep the change itself when the power fails.
+  private func announce(_ intent: Intent) throws(Errno) -> IntentID {
+    try store.intend(intent, isDurable: !FileSystemKind.isInMemory(rootInode.volume.type))
+  }
+
+  /// A name that has moved is on the disk before the store may forget that it was about to. The
+  /// source may have no way to be sure, as over a network.
+  private func keep(_ directories: [HeldFile], announced intent: IntentID?) {
+    guard intent != nil, !FileSystemKind.isInMemory(rootInode.volume.type) else { return }
+    for directory in directories {
+      do throws(Errno) {
+        let open = try descriptors.makingRoom { () throws(Errno) in
+          try directory.file.reopen([.readOnly, .directory])
+        }
+        try open.sync()
+      } catch .invalidArgument {
+        // There is nothing to sync.
+      } catch {
+        options.report("a change of names may not be on the disk: \(error)")
+      }
+    }
   }
 
   private func place(_ name: FileName, in parent: Inode) throws(Errno) -> Place {
@@ -72,7 +95,7 @@ extension Overlay {
     let isVictimStored = try victim.map { (victim) throws(Errno) in try isStored(victim) } ?? false
     var intent: IntentID?
     if isMovedStored || isVictimStored {
-      intent = try store.intend(
+      intent = try announce(
         Intent(
           flags.contains(.exchange) ? .exchange : .rename,
           isMovedStored ? key(of: moved) : nil, at: place(name, in: parent),
@@ -100,6 +123,7 @@ extension Overlay {
       try lostNamed(newName, in: newParent, victim)
     }
     move(moved, to: newName, in: newParent)
+    keep(parent === newParent ? [directory] : [newDirectory, directory], announced: intent)
     settle(intent)
     if victim == nil, !newName.isListedAsSpelled {
       correctName(of: moved, asked: newName, in: newParent)
@@ -207,6 +231,7 @@ extension Overlay {
     let shared = target.state.withLock { $0.shared }
     shared?.record.withLock { $0?.isStored = true }
     guard let entry = target.state.withLock({ $0.entry }) else { throw .stale }
+    // When the power fails and takes it along, the new name is another file's: nothing is lost.
     let intent = try store.intend(
       Intent(
         .link, object, at: place(entry.name, in: entry.parent), to: place(name, in: parent),

@@ -61,6 +61,7 @@ extension Overlay {
   }
 
   private func judge(_ intent: Intent) throws(Errno) -> Verdict {
+    try learnFolding(by: [intent.place] + (intent.newPlace.map { [$0] } ?? []))
     let here = try look(at: intent.place, besides: intent.newPlace)
     let there = try intent.newPlace.map { (place) throws(Errno) in
       try look(at: place, besides: intent.place)
@@ -93,13 +94,23 @@ extension Overlay {
     return old > new ? .didNot : .happened
   }
 
+  /// Asks the names that are there how the source takes names, before one is taken for two.
+  private func learnFolding(by places: [Place]) throws(Errno) {
+    for place in places where rootInode.volume.mayFold && !rootInode.volume.folds {
+      guard let directory = try directory(of: place) else { continue }
+      let name = try FileName(place.name)
+      if (try? directory.file.status(of: name)) != nil {
+        learnFolding(of: rootInode.volume, by: name, in: directory)
+      }
+    }
+  }
+
   /// What is at a place that is not only another spelling of the other one.
   private func look(at place: Place, besides other: Place?) throws(Errno) -> Sight {
     guard let directory = try directory(of: place) else { return .noWay }
     do throws(Errno) {
       let name = try FileName(place.name)
       let status = try directory.file.status(of: name)
-      learnFolding(of: rootInode.volume, by: name, in: directory)
       if rootInode.volume.folds, let other,
         other.directory.last?.object == place.directory.last?.object, other.name != place.name,
         try listedName(name, of: status, in: directory)?.bytes == other.name

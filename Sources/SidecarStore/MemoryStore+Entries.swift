@@ -32,7 +32,7 @@ extension MemoryStore {
   }
 
   /// Announces a change of names.
-  public func intend(_ intent: Intent) throws(Errno) -> IntentID {
+  public func intend(_ intent: Intent, isDurable: Bool) throws(Errno) -> IntentID {
     contents.withLock { contents in
       var intent = intent
       if let object = intent.object, contents.records[object] == nil { intent.object = nil }
