@@ -136,7 +136,7 @@ private struct StoreChange {
           isDurable: true)
       }
     case 11:
-      make = { store in for intent in try store.intents() { _ = try store.settle(intent.id) } }
+      make = { store in _ = try store.intents().first.map { try store.settle($0.id) } }
     case 0: make = { try $0.remove(key, of: target, changed: stamp) }
     case 1: make = { try $0.move(target, from: entry, to: steps) }
     case 2: make = { try $0.discard(target) }
