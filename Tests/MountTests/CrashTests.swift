@@ -96,7 +96,7 @@ private final class CrashStage {
     self.control = control
     store = try scratch.directory("store")
     let mount = try Mount(
-      source.path, store: store,  // By name two links are two files to the kernel, which remembers the size of each.
+      source.path, store: store,
       options: ["--identity", identity, "--cache", identity == "path" ? "never" : "auto"],
       environment: control.environment, in: scratch)
     self.mount = mount
