@@ -18,6 +18,7 @@ struct MountStatus {
       ("source", .string(mounting.sourcePath.description)),
       ("filesystem", .string(mounting.sourceKind)),
       ("identity", .string(mounting.identity.rawValue)),
+      ("names", .string(mounting.overlay.names)),
       ("store", .string(mounting.storePath.description)),
       ("engine", .string("sqlite")),
       ("read_only", .bool(settings.isReadOnly)),

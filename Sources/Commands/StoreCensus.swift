@@ -77,7 +77,9 @@ struct StoreCensus {
       let node = directory.flatMap { try? $0.open(entry.name) }
       if object.type == .directory { walk.descend(into: object.id, at: node) }
       guard let key = object.key else { continue }
-      let found = node.flatMap { try? tree.key(of: $0) }
+      let found = node.flatMap { node in
+        tree.identities.isByName(key) ? key : try? tree.key(of: node)
+      }
       if let found { volumes.insert(found.volume) }
       if let node, found == key {
         alive.insert(object.id)
@@ -134,6 +136,12 @@ struct StoreCensus {
           }
         }
       }
+    }
+    // What is known by name was found by its name, or is not there.
+    for (key, object) in open.sorted(by: { $0.value.id < $1.value.id })
+    where tree.identities.isByName(key) {
+      open[key] = nil
+      if object.isOrphan && isMounted { livingOrphans.append(object) } else { bury(object) }
     }
     if !open.isEmpty { try searchSource(&open) }
     wrongNames.removeAll { entry in

@@ -32,6 +32,10 @@ package enum Rehearsal {
     case storeClosing
     /// The store is closed and the process has not ended.
     case storeClosed
+    /// A change of names is announced to the store, and not made.
+    case announced
+    /// What was announced is settled, and the caller was not told.
+    case settled
   }
 
   /// A kind of call that can be made to fail, or to be the last one.

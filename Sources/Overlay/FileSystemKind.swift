@@ -16,6 +16,9 @@ enum FileSystemKind {
     }
   }
 
+  /// Whether several spellings are one name on every such file system.
+  static func foldsNames(_ type: UInt32) -> Bool { type == 0x4d44 || type == 0x2011_bab0 }
+
   /// Whether its inode numbers are its own although it gives out no file handles.
   static func keepsNumbers(_ type: UInt32) -> Bool {
     switch type {

@@ -17,6 +17,7 @@ public final class Identities: Sendable {
   /// The file system of the source's root.
   public let volume: VolumeKey
   private let volumes: VolumeTable
+  private let rootID: FileID
   /// An open directory of that file system; nil where it cannot be read.
   private let directory: FileDescriptor?
 
@@ -24,6 +25,7 @@ public final class Identities: Sendable {
   public init(_ source: borrowing Source, _ choice: IdentityChoice) throws(Errno) {
     let status = try source.directory.status()
     volume = source.volume
+    rootID = FileID(status)
     volumes = VolumeTable(
       source: Volume(
         device: status.device, type: source.type, key: source.volume, index: 0,
@@ -58,12 +60,18 @@ public final class Identities: Sendable {
   }
 
   /// The key of an object in the source, or in a file system mounted inside it; `EOPNOTSUPP` where
-  /// it could not be known again.
+  /// it could not be known again, or only by its name: all but the root.
   public func key(
     of object: borrowing FileDescriptor, _ status: FileStatus
   ) throws(Errno) -> ObjectKey {
-    try volumes.volume(of: object, status).objectKey(of: object, status)
+    if volume.kind == .path, FileID(status) == rootID {
+      return ObjectKey(volume: volume, bytes: Naming.rootKey)
+    }
+    return try volumes.volume(of: object, status).objectKey(of: object, status)
   }
+
+  /// Whether the object of a key is whatever stands under its names.
+  public func isByName(_ key: ObjectKey) -> Bool { volume.kind == .path && key.volume == volume }
 
   /// The file handle in a key; nil for a key of another kind.
   public static func handle(in key: ObjectKey) -> FileHandle? {

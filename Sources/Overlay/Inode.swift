@@ -53,7 +53,7 @@ final class Inode: Node, KeyedNode, @unchecked Sendable {
     _ file: HeldFile, _ status: FileStatus, _ volume: Volume, _ naming: Naming, _ key: NodeKey?
   ) {
     id = FileID(status)
-    serial = Self.serials.wrappingAdd(1, ordering: .relaxed).newValue
+    serial = Self.nextSerial()
     tableKey = key ?? .nameless(serial)
     self.naming = naming
     type = status.type
@@ -63,6 +63,9 @@ final class Inode: Node, KeyedNode, @unchecked Sendable {
   }
 
   private static let serials = Atomic<UInt64>(0)
+
+  /// A number that nothing else in a table has.
+  static func nextSerial() -> UInt64 { serials.wrappingAdd(1, ordering: .relaxed).newValue }
 
   /// The POSIX locks of callers; made when the first is asked for.
   var locks: InodeLocks {
@@ -98,6 +101,14 @@ final class Inode: Node, KeyedNode, @unchecked Sendable {
   }
 
   private func isSame(as other: Inode) -> Bool { self === other || id == other.id }
+
+  /// The object's own name in a directory where it was found by a spelling of it.
+  func name(in parent: Inode, spelled name: FileName) -> FileName {
+    guard naming == .byName, volume.folds, let entry = state.withLock({ $0.entry }),
+      entry.parent === parent
+    else { return name }
+    return entry.name
+  }
 
   /// A name that leads here no longer; `isLast` if it was the last one. Until another name is seen,
   /// the object may be lost if it is not held, so it is held by `held` unless it is already.
@@ -148,6 +159,8 @@ struct InodeState {
   var otherNames: [(parent: Inode, name: FileName)] = []
   /// It is known by name, and the store did not know the name.
   var isUnstored = false
+  /// It is known by a name that its directory does not list: nothing can be kept of it.
+  var isUnlisted = false
   /// In place of `record` with an object that is known by name.
   var shared: SharedRecord?
   /// Its last name is gone, or it never had one.

@@ -13,7 +13,7 @@ extension Overlay {
         try held.file.reopen([.readOnly, .directory])
       }
     }
-    return Opened(handle: OpenDirectory(file), keepsCache: options.cache.keepsPages)
+    return Opened(handle: OpenDirectory(file), keepsCache: keepsPages(of: inode))
   }
 
   /// Lists names, types and inode numbers.
@@ -40,7 +40,7 @@ extension Overlay {
       }
       let found: NodeEntry
       do throws(Errno) {
-        found = try entry(listed.name, in: inode)
+        found = try entry(listed.name, in: inode, isListed: true)
       } catch {
         // Gone since, or not to be looked up by us: the name is listed, and lookup will say why.
         return buffer.append(listed, nil)

@@ -37,7 +37,7 @@ extension Overlay {
     let passage = try passage(of: inode, file, flags, request)
     let handle = OpenFile(file, appends: flags.contains(.append))
     inode.state.withLock { $0.opened = handle }
-    return Opened(handle: handle, keepsCache: options.cache.keepsPages, passage: passage)
+    return Opened(handle: handle, keepsCache: keepsPages(of: inode), passage: passage)
   }
 
   /// How a file of the source is opened for a caller's flags.

@@ -13,10 +13,11 @@ extension Overlay {
     guard inode.naming == .byName else {
       return ObjectKey(volume: volume, bytes: try inode.identity())
     }
-    let (known, isUnstored, entry) = inode.state.withLock {
-      ($0.identity, $0.isUnstored, $0.entry)
+    let (known, isUnstored, isUnlisted, entry) = inode.state.withLock {
+      ($0.identity, $0.isUnstored, $0.isUnlisted, $0.entry)
     }
     if let known { return ObjectKey(volume: volume, bytes: known) }
+    if isUnlisted { return nil }
     if isUnstored && !asksAgain { return nil }
     var found: ObjectKey?
     if let entry, let parent = try storedKey(of: entry.parent, asksAgain: asksAgain) {
@@ -47,7 +48,9 @@ extension Overlay {
   /// What the store calls an object, made up if need be for one that is known by name.
   func key(of inode: Inode) throws(Errno) -> ObjectKey {
     if let known = try storedKey(of: inode, asksAgain: true) { return known }
-    guard let volume = inode.volume.key else { throw .notSupported }
+    guard let volume = inode.volume.key, !inode.state.withLock({ $0.isUnlisted }) else {
+      throw .notSupported
+    }
     var random = SystemRandomNumberGenerator()
     let fresh = bytes(of: random.next()) + bytes(of: random.next())
     return inode.state.withLock { state in

@@ -15,6 +15,9 @@ extension Overlay {
 
   /// The object is no longer named by the kernel; an orphan ends here.
   public func forget(_ node: Node, lookups: UInt64) {
+    if let spelling = node as? Spelling, spellings.release(spelling, lookups: lookups) {
+      return forget(spelling.inode, lookups: 1)
+    }
     guard let inode = node as? Inode else { return }
     guard nodes.release(inode, lookups: lookups) else { return }
     dropIfOrphan(inode)
@@ -30,19 +33,25 @@ extension Overlay {
   }
 
   /// The inode under a name, known to the kernel with one lookup more.
-  func entry(_ name: FileName, in parent: Inode) throws(Errno) -> NodeEntry {
-    let file = try open(name, in: parent.held())
+  ///
+  /// `isListed` says that the directory has just listed the very name.
+  func entry(
+    _ name: FileName, in parent: Inode, isListed: Bool = false
+  ) throws(Errno) -> NodeEntry {
+    let (file, own) = try isListed ? (open(name, in: parent.held()), name) : find(name, in: parent)
     try refuseOurselves(file)
     let status = try file.file.status()
     let volume = try volumes.volume(of: file.file, status)
     if let hiddenID = hidden.id, FileID(status) == hiddenID, !volume.inventsNumbers {
       throw .noEntry
     }
-    let inode = try retained(file, status, volume, name, in: parent)
-    if inode !== rootInode { inode.saw(name, in: parent, links: status.links) }
-    let shown = shown(status, of: inode)
+    let inode = try retained(file, status, volume, own ?? name, in: parent)
+    if inode !== rootInode { inode.saw(own ?? name, in: parent, links: status.links) }
+    if own == nil { inode.state.withLock { $0.isUnlisted = true } }
+    let node = node(for: inode, spelled: name, in: parent)
+    let shown = shown(status, of: node, inode)
     nameIfNameless(inode)
-    return NodeEntry(node: inode, status: shown, timeouts: options.cache.timeouts)
+    return NodeEntry(node: node, status: shown, timeouts: timeouts(for: inode))
   }
 
   /// The inode of what was opened, with one lookup more.
@@ -90,16 +99,17 @@ extension Overlay {
   /// The inode under a name, whether the kernel knows it or not; its lookups stay as they are. It
   /// holds its object.
   func peek(_ name: FileName, in parent: Inode) throws(Errno) -> Inode {
-    let file = try open(name, in: parent.held())
+    let (file, own) = try find(name, in: parent)
     try refuseOurselves(file)
     let status = try file.file.status()
     let volume = try volumes.volume(of: file.file, status)
-    let (naming, key) = naming(on: volume, status, name, in: parent)
+    let (naming, key) = naming(on: volume, status, own ?? name, in: parent)
     if let known = key.flatMap({ nodes.find($0) }), try known.isSame(as: file, status) {
       return known
     }
     let inode = Inode(file, status, volume, naming, key)
-    inode.saw(name, in: parent, links: status.links)
+    inode.saw(own ?? name, in: parent, links: status.links)
+    if own == nil { inode.state.withLock { $0.isUnlisted = true } }
     return inode
   }
 
@@ -112,7 +122,10 @@ extension Overlay {
 
   /// Whether a name is the store's, so that nobody may make or find it.
   func isReserved(_ name: FileName, in parent: Inode) -> Bool {
-    parent === rootInode && name == HiddenStore.reservedName
+    guard parent === rootInode else { return false }
+    return name == HiddenStore.reservedName
+      || parent.volume.folds
+        && SpellingRule.cut.folded(name) == SpellingRule.cut.folded(HiddenStore.reservedName)
   }
 
   /// Refuses to make the store's name.

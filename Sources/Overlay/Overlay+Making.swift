@@ -97,19 +97,14 @@ extension Overlay {
     let wasOrphan = target.state.withLock { $0.isOrphan }
     let held = try target.held()
     let directory = try parent.held()
+    if target.naming == .byName {
+      let inode = try linkNamed(target, to: newName, in: parent)
+      return NodeEntry(
+        node: inode, status: shown(try inode.held().file.status(), of: inode, inode),
+        timeouts: timeouts(for: inode))
+    }
     try directory.file.link(held.file, as: newName)
     Rehearsal.pass(.linked)
-    if target.naming == .byName {
-      do throws(Errno) {
-        let inode = try linkNamed(target, to: newName, in: parent)
-        return NodeEntry(
-          node: inode, status: shown(try inode.held().file.status(), of: inode),
-          timeouts: options.cache.timeouts)
-      } catch {
-        try? directory.file.unlink(newName)
-        throw error
-      }
-    }
     target.state.withLock { $0.isOrphan = false }
     do throws(Errno) {
       let entry = try entry(newName, in: parent)
@@ -150,10 +145,14 @@ extension Overlay {
   ) throws(Errno) -> NodeEntry {
     let status = try file.file.status()
     let volume = try volumes.volume(of: file.file, status)
-    let (naming, key) = naming(on: volume, status, name, in: parent)
+    let listed = try name.flatMap { (name) throws(Errno) in
+      try listedName(ofNew: name, status, volume, in: parent)
+    }
+    let own = listed ?? name
+    let (naming, key) = naming(on: volume, status, own, in: parent)
     Rehearsal.pass(.made)
-    if naming == .byName, let name, let key {
-      try vacate(name, in: parent)
+    if naming == .byName, let own, let key {
+      try vacate(own, in: parent)
       // What is in the table under a name where nothing was is out of date.
       if let stale = nodes.find(key) { displace(stale) }
     }
@@ -162,9 +161,15 @@ extension Overlay {
     // Before the kernel hears of it, so that it never sees attributes of another object.
     try startAnew(made)
     let inode = try retained(made, status)
-    if let name { inode.saw(name, in: parent) }
+    guard let name, let own else {
+      return NodeEntry(
+        node: inode, status: shown(status, of: inode, inode), timeouts: timeouts(for: inode))
+    }
+    inode.saw(own, in: parent)
+    if listed == nil { inode.state.withLock { $0.isUnlisted = true } }
+    let node = node(for: inode, spelled: name, in: parent)
     return NodeEntry(
-      node: inode, status: shown(status, of: inode), timeouts: options.cache.timeouts)
+      node: node, status: shown(status, of: node, inode), timeouts: timeouts(for: inode))
   }
 
   private func newFile(

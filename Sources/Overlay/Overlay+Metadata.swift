@@ -7,7 +7,7 @@ extension Overlay {
   public func getattr(
     _ node: Node, _ handle: Handle?, _ request: Request
   ) throws(Errno) -> TimedStatus {
-    try timedStatus(of: inode(node))
+    try timedStatus(of: node)
   }
 
   /// Changes one field after the other. The kernel has checked who asks.
@@ -38,7 +38,7 @@ extension Overlay {
     if !change.accessed.isKept || !change.modified.isKept {
       try held.file.setTimes(accessed: change.accessed, modified: change.modified)
     }
-    return try timedStatus(of: inode)
+    return try timedStatus(of: node)
   }
 
   /// Changes nothing but the ctime. This is what comes of chown(-1, -1), which takes set-id bits away,
@@ -76,9 +76,10 @@ extension Overlay {
     }
   }
 
-  private func timedStatus(of inode: Inode) throws(Errno) -> TimedStatus {
-    TimedStatus(
-      status: shown(try inode.held().file.status(), of: inode),
-      timeout: options.cache.timeouts.attributes)
+  private func timedStatus(of node: Node) throws(Errno) -> TimedStatus {
+    let inode = try inode(node)
+    return TimedStatus(
+      status: shown(try inode.held().file.status(), of: node, inode),
+      timeout: timeouts(for: inode).attributes)
   }
 }

@@ -1,4 +1,5 @@
 import AttributeModel
+import FUSE
 import LinuxSystem
 import SidecarStore
 import Synchronization
@@ -112,11 +113,13 @@ extension Overlay {
 
   /// What stat(2) shows of an inode: the source's answer, with the number that is distinct in this
   /// mount, and the ctime of the attributes if that is later.
-  func shown(_ status: FileStatus, of inode: Inode) -> FileStatus {
+  func shown(_ status: FileStatus, of node: Node, _ inode: Inode) -> FileStatus {
     var shown = status
     inode.hasSetID.store(status.hasSetID, ordering: .relaxed)
     // As it was when the kernel first heard of it, also where the source makes up another.
-    shown.inode = numbers.number(of: inode.id.inode, on: inode.volume)
+    shown.inode =
+      (node as? Spelling).flatMap { numbers.number(of: $0) }
+      ?? numbers.number(of: inode.id.inode, on: inode.volume)
     if inode === rootInode, hasHiddenDirectory, shown.links > 2 { shown.links -= 1 }
     // When the store fails, files go on; the attribute calls say what is wrong.
     if inode.volume.key != nil,

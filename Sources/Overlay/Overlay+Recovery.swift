@@ -41,6 +41,11 @@ extension Overlay {
     switch verdict {
     case .happened:
       _ = try store.settle(change.id)
+      if change.intent.kind == .rename, let object = change.intent.object,
+        let place = change.intent.newPlace
+      {
+        try correct(place, of: object)
+      }
     case .didNot:
       try store.withdraw(change.id)
     case .unknown, .later:
@@ -56,13 +61,25 @@ extension Overlay {
   }
 
   private func judge(_ intent: Intent) throws(Errno) -> Verdict {
-    let here = try look(at: intent.place)
-    let there = try intent.newPlace.map { (place) throws(Errno) in try look(at: place) }
+    try learnFolding(by: [intent.place] + (intent.newPlace.map { [$0] } ?? []))
+    let here = try look(at: intent.place, besides: intent.newPlace)
+    let there = try intent.newPlace.map { (place) throws(Errno) in
+      try look(at: place, besides: intent.place)
+    }
+    // Two names of one object: it has them both, whatever was done.
+    if [.rename, .exchange].contains(intent.kind), intent.object != nil,
+      intent.object == intent.other
+    {
+      return .didNot
+    }
     switch (intent.kind, here, there) {
     case (_, .noWay, _), (_, _, .noWay): return .later
     case (.remove, .nothing, _): return .happened
     case (.remove, .object(let found), _):
       return found.fits(intent.fingerprint) == .not ? .unknown : .didNot
+    case (.link, _, .object(let found)):
+      return found.fits(intent.fingerprint) == .not ? .didNot : .happened
+    case (.link, _, _): return .didNot
     case (.rename, .nothing, .object): return .happened
     case (.rename, .object, .nothing), (.rename, .object, nil): return .didNot
     case (.rename, .object(let old), .object(let new)),
@@ -77,25 +94,62 @@ extension Overlay {
     return old > new ? .didNot : .happened
   }
 
-  private func look(at place: Place) throws(Errno) -> Sight {
+  /// Asks the names that are there how the source takes names, before one is taken for two.
+  private func learnFolding(by places: [Place]) throws(Errno) {
+    for place in places where rootInode.volume.mayFold && !rootInode.volume.folds {
+      guard let directory = try directory(of: place) else { continue }
+      let name = try FileName(place.name)
+      if (try? directory.file.status(of: name)) != nil {
+        learnFolding(of: rootInode.volume, by: name, in: directory)
+      }
+    }
+  }
+
+  /// What is at a place that is not only another spelling of the other one.
+  private func look(at place: Place, besides other: Place?) throws(Errno) -> Sight {
+    guard let directory = try directory(of: place) else { return .noWay }
+    do throws(Errno) {
+      let name = try FileName(place.name)
+      let status = try directory.file.status(of: name)
+      if rootInode.volume.folds, let other,
+        other.directory.last?.object == place.directory.last?.object, other.name != place.name,
+        try listedName(name, of: status, in: directory)?.bytes == other.name
+      {
+        return .nothing
+      }
+      return .object(Fingerprint(status))
+    } catch {
+      if error == .noEntry { return .nothing }
+      throw error
+    }
+  }
+
+  private func directory(of place: Place) throws(Errno) -> HeldFile? {
     guard let first = place.directory.first, try first.object == key(of: rootInode) else {
-      return .noWay
+      return nil
     }
     do throws(Errno) {
       var directory = try rootInode.held()
       for step in place.directory.dropFirst() {
         directory = try open(FileName(step.name), in: directory)
-        guard try directory.file.status().type == .directory else { return .noWay }
+        guard try directory.file.status().type == .directory else { return nil }
       }
-      do throws(Errno) {
-        return .object(Fingerprint(try directory.file.status(of: FileName(place.name))))
-      } catch .noEntry {
-        return .nothing
-      }
+      return directory
     } catch {
-      if error == .noEntry || error == .notDirectory { return .noWay }
+      if error == .noEntry || error == .notDirectory { return nil }
       throw error
     }
+  }
+
+  /// The source may have given an object another spelling of the name than was asked for.
+  private func correct(_ place: Place, of object: ObjectKey) throws(Errno) {
+    guard rootInode.volume.folds, let entry = place.entry, let directory = try directory(of: place)
+    else { return }
+    let name = try FileName(place.name)
+    let status = try directory.file.status(of: name)
+    guard let own = try listedName(name, of: status, in: directory), own != name else { return }
+    let step = LineageStep(object: object, name: own.bytes, type: status.type)
+    try store.move(object, from: entry, to: place.directory + [step])
   }
 }
 

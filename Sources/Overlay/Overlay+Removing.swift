@@ -7,31 +7,32 @@ import SidecarStore
 extension Overlay {
   /// Removes a name; the object's record goes when nobody has the object open.
   public func unlink(_ name: FileName, in parent: Node, _ request: Request) throws(Errno) {
-    try remove(name, in: inode(parent)) { directory throws(Errno) in
+    try remove(name, in: inode(parent)) { (directory, name) throws(Errno) in
       try directory.file.unlink(name)
     }
   }
 
   /// Removes an empty directory.
   public func rmdir(_ name: FileName, in parent: Node, _ request: Request) throws(Errno) {
-    try remove(name, in: inode(parent)) { directory throws(Errno) in
+    try remove(name, in: inode(parent)) { (directory, name) throws(Errno) in
       try directory.file.removeDirectory(name)
     }
   }
 
   private func remove(
-    _ name: FileName, in parent: Inode, by change: (HeldFile) throws(Errno) -> Void
+    _ name: FileName, in parent: Inode,
+    by change: (HeldFile, FileName) throws(Errno) -> Void
   ) throws(Errno) {
     if isReserved(name, in: parent) { throw .noEntry }
     let victim = try peek(name, in: parent)
     let held = try victim.held()
     let directory = try parent.held()
     if victim.naming == .byName {
-      return try removeNamed(name, in: parent, victim) { () throws(Errno) in
-        try change(directory)
+      return try removeNamed(name, in: parent, victim) { (name) throws(Errno) in
+        try change(directory, name)
       }
     }
-    try change(directory)
+    try change(directory, name)
     Rehearsal.pass(.unlinked)
     lostName(name, in: parent, victim, held)
   }
@@ -51,10 +52,7 @@ extension Overlay {
     let directory = try parent.held()
     let newDirectory = try newParent.held()
     if moved.naming == .byName {
-      try renameNamed(name, in: parent, moved, to: newName, in: newParent, victim, flags) {
-        () throws(Errno) in
-        try directory.file.rename(name, to: newDirectory.file, newName, flags)
-      }
+      try renameNamed(name, in: parent, moved, to: newName, in: newParent, victim, flags)
       if flags.contains(.whiteout) { try vacate(name, in: parent) }
       return
     }

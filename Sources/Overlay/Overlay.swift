@@ -43,6 +43,7 @@ public final class Overlay: FileSystem {
   let rootInode: Inode
   let store: WatchedStore
   let nodes = NodeTable<Inode>()
+  let spellings = NodeTable<Spelling>()
   let descriptors: DescriptorPool
   let volumes: VolumeTable
   let numbers = InodeNumbers()
@@ -75,6 +76,7 @@ public final class Overlay: FileSystem {
     hidden = HiddenStore(id: storeDirectory.map { FileID($0) })
     // Bound to another place in the source, it is this inode, too.
     _ = nodes.retain(orInsert: rootInode)
+    learnFolding()
   }
 
   /// Tells where the mount is, before it is served: if the source leads there, nothing follows.
@@ -91,6 +93,7 @@ public final class Overlay: FileSystem {
   /// Ends: what was unlinked and still open is no more now that nobody can have it open, and
   /// everything is on the disk. Call it after the session has ended.
   public func close() throws(Errno) {
+    _ = spellings.drain()
     for inode in nodes.drain() { dropIfOrphan(inode) }
     descriptors.removeAll()
     try collectLeftOrphans()
@@ -106,8 +109,9 @@ public final class Overlay: FileSystem {
   }
 
   func inode(_ node: Node) throws(Errno) -> Inode {
-    guard let inode = node as? Inode else { throw .stale }
-    return inode
+    if let inode = node as? Inode { return inode }
+    guard let spelling = node as? Spelling else { throw .stale }
+    return spelling.inode
   }
 
   func openFile(_ handle: Handle) throws(Errno) -> OpenFile {

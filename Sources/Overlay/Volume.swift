@@ -1,5 +1,6 @@
 import LinuxSystem
 import SidecarStore
+import Synchronization
 
 /// How identities are chosen: by a look at the file system, or as told.
 public enum IdentityChoice: String, Sendable, CaseIterable {
@@ -33,6 +34,12 @@ final class Volume: Sendable {
   var inventsNumbers: Bool { FileSystemKind.inventsNumbers(type) }
   /// Whether its files can be opened with `O_DIRECT`, once it was tried.
   private let takesDirect = Lock<Bool?>(nil)
+  /// How it takes names; asked only where objects are known by name.
+  let folding: Atomic<Folding>
+  /// Several spellings mean one name there.
+  var folds: Bool { folding.load(ordering: .relaxed) == .folds }
+  /// It may turn out that they do.
+  var mayFold: Bool { folding.load(ordering: .relaxed) != .exact }
   /// Where descriptors of its objects are counted.
   let pool: DescriptorPool
   /// An open directory of it, if its objects can be opened by their handles. Only of the source's
@@ -49,6 +56,7 @@ final class Volume: Sendable {
     self.index = index
     self.pool = pool
     self.mount = mount
+    folding = Atomic(FileSystemKind.foldsNames(type) ? .folds : .unknown)
   }
 
   /// Whether files of this file system can be opened with `O_DIRECT`, as seen by one.
@@ -216,10 +224,18 @@ final class InodeNumbers: Sendable {
   private let tooLarge = Lock<[Foreign: UInt64]>([:])
   private let foreign: UInt64 = 1 << 63
 
+  /// The number of an object under another spelling; nil for its own. Through FUSE every spelling has
+  /// one, so that mv(1) does not take a new spelling for the same file; FAT and exFAT of the kernel
+  /// know better.
+  func number(of spelling: Spelling) -> UInt64? {
+    if FileSystemKind.foldsNames(spelling.inode.volume.type) { return nil }
+    return foreign | 0x7ffe << 48 | spelling.serial & (1 << 48 - 1)
+  }
+
   /// The number of an object: bit 63, fifteen bits of the volume's index, 48 of its own number.
   func number(of inode: UInt64, on volume: Volume) -> UInt64 {
     if volume.index == 0 { return inode }
-    if inode < 1 << 48, volume.index < 0x7fff { return foreign | volume.index << 48 | inode }
+    if inode < 1 << 48, volume.index < 0x7ffe { return foreign | volume.index << 48 | inode }
     let key = Foreign(index: volume.index, inode: inode)
     return tooLarge.withLock { numbers in
       if let number = numbers[key] { return number }

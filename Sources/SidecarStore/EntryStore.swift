@@ -30,7 +30,10 @@ public protocol EntryStore: AttributeStore {
 
   /// Announces a change of names, and makes the directories known that it names. Objects that
   /// are named and not known are taken for nil.
-  func intend(_ intent: Intent) throws(Errno) -> IntentID
+  ///
+  /// With `isDurable` it is on the disk when this returns, with all changes before it: for a source
+  /// that may keep the change itself when the power fails.
+  func intend(_ intent: Intent, isDurable: Bool) throws(Errno) -> IntentID
 
   /// What was announced has happened: the entries are as it says, and it is no longer pending.
   ///
@@ -46,6 +49,13 @@ public protocol EntryStore: AttributeStore {
   func intents() throws(Errno) -> [PendingIntent]
 }
 
+extension EntryStore {
+  /// Announces a change of names that a power failure undoes if it undoes the announcement.
+  public func intend(_ intent: Intent) throws(Errno) -> IntentID {
+    try intend(intent, isDurable: false)
+  }
+}
+
 /// A change of names that is about to be made in a source.
 public struct Intent: Hashable, Sendable {
   /// What is to be done.
@@ -56,6 +66,8 @@ public struct Intent: Hashable, Sendable {
     case exchange
     /// The object's name goes away.
     case remove
+    /// The object gets one more name, at the new place, where nothing is.
+    case link
   }
 
   /// What is to be done.

@@ -130,8 +130,8 @@ package final class FaultyStore: EntryStore {
     }
   }
 
-  package func intend(_ intent: Intent) throws(Errno) -> IntentID {
-    try passing { () throws(Errno) in try base.intend(intent) }
+  package func intend(_ intent: Intent, isDurable: Bool) throws(Errno) -> IntentID {
+    try passing { () throws(Errno) in try base.intend(intent, isDurable: isDurable) }
   }
 
   package func settle(_ intent: IntentID) throws(Errno) -> Bool {

@@ -32,7 +32,7 @@ extension MemoryStore {
   }
 
   /// Announces a change of names.
-  public func intend(_ intent: Intent) throws(Errno) -> IntentID {
+  public func intend(_ intent: Intent, isDurable: Bool) throws(Errno) -> IntentID {
     contents.withLock { contents in
       var intent = intent
       if let object = intent.object, contents.records[object] == nil { intent.object = nil }
@@ -56,6 +56,12 @@ extension MemoryStore {
       else { return false }
       func leave(_ object: ObjectKey?, _ entry: Entry) {
         if let object, contents.entries[entry] == object { contents.entries[entry] = nil }
+      }
+      if intent.kind == .link {
+        if let object = intent.object, let newEntry = intent.newPlace?.entry {
+          contents.entries[newEntry] = object
+        }
+        return false
       }
       leave(intent.object, entry)
       var loser = intent.object

@@ -25,12 +25,13 @@ extension SQLiteStore {
   }
 
   /// Announces a change of names.
-  public func intend(_ intent: Intent) throws(Errno) -> IntentID {
+  public func intend(_ intent: Intent, isDurable: Bool) throws(Errno) -> IntentID {
     let id = Lock<IntentID?>(nil)
-    try writer.removing { (tables) throws(SQLiteError) in
+    let announce: GroupCommit.Change = { (tables) throws(SQLiteError) in
       let made = try tables.intend(intent)
       id.withLock { $0 = made }
     }
+    try isDurable ? writer.performDurably(announce) : writer.removing(announce)
     guard let id = id.withLock({ $0 }) else { throw .inputOutput }
     return id
   }

@@ -80,6 +80,12 @@ extension StoreTables {
         body: { (row) throws(SQLiteError) in try Announced(row) })
     else { return false }
     try withdraw(intent)
+    if found.kind == Intent.Kind.link.rawValue {
+      if let object = found.object, let newParent = found.newParent {
+        try put(object, under: found.newName, in: newParent)
+      }
+      return false
+    }
     if let object = found.object { try remove(found.name, in: found.parent, of: object) }
     var loser = found.object
     if found.kind != Intent.Kind.remove.rawValue, let newParent = found.newParent {

@@ -145,8 +145,10 @@ public final class WatchedStore: EntryStore {
   }
 
   /// Announces a change of names.
-  public func intend(_ intent: Intent) throws(Errno) -> IntentID {
-    try watching(.keeping, intent.object) { () throws(Errno) in try base.intend(intent) }
+  public func intend(_ intent: Intent, isDurable: Bool) throws(Errno) -> IntentID {
+    try watching(.keeping, intent.object) { () throws(Errno) in
+      try base.intend(intent, isDurable: isDurable)
+    }
   }
 
   /// Makes the change that was announced.

@@ -120,6 +120,19 @@ import Testing
     }
   }
 
+  @Test(arguments: StoreKind.allCases) func linksAreSettled(_ kind: StoreKind) throws {
+    let fixture = try TestStore(kind)
+    let store = fixture.store
+    try prepare(store)
+    let intent = Intent(
+      .link, object(2), at: place("c"), to: place("new"), fingerprint: fingerprint)
+    try store.withdraw(store.intend(intent))
+    #expect(try store.object(at: entry(5, "new")) == nil)
+    #expect(try !store.settle(store.intend(intent, isDurable: true)))
+    for name in ["c", "new"] { #expect(try store.object(at: entry(5, name)) == object(2)) }
+    #expect(try store.intents() == [])
+  }
+
   @Test(arguments: StoreKind.allCases)
   func intentsFollowTheirDirectories(_ kind: StoreKind) throws {
     let fixture = try TestStore(kind)

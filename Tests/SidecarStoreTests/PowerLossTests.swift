@@ -56,6 +56,8 @@ private struct History {
       if let open = store { try change.make(in: open) }
       try change.make(in: model)
       states.append(model.dump())
+      // A source may have on its disk what comes after an announcement, so that has to be there.
+      if change.isAnnouncement { promises.append((DiskRecorder.count + 1, states.count - 1)) }
       switch Int.random(in: 0..<40, using: &random) {
       case 0...5:
         try store?.sync()
@@ -103,7 +105,8 @@ private struct History {
 
 /// A change as a mount makes them.
 private struct StoreChange {
-  private let make: (any AttributeStore) throws -> Void
+  private let make: (any EntryStore) throws -> Void
+  private(set) var isAnnouncement = false
 
   init(_ random: inout SeededGenerator) throws {
     let target = object(Int.random(in: 1..<12, using: &random))
@@ -120,7 +123,20 @@ private struct StoreChange {
         LineageStep(object: target, name: Array(leaf.utf8), type: .regular),
       ]
     let entry = Entry(parent: object(parent), name: Array(leaf.utf8))
-    switch Int.random(in: 0..<10, using: &random) {
+    let place = Place(directory: Array(steps.dropLast()), name: Array(leaf.utf8))
+    let newPlace = Place(directory: place.directory, name: Array("m\(parent)".utf8))
+    switch Int.random(in: 0..<12, using: &random) {
+    case 10:
+      isAnnouncement = true
+      make = {
+        _ = try $0.intend(
+          Intent(
+            .rename, target, at: place, to: newPlace,
+            fingerprint: Fingerprint(type: .regular, size: 7, modified: stamp)),
+          isDurable: true)
+      }
+    case 11:
+      make = { store in _ = try store.intents().first.map { try store.settle($0.id) } }
     case 0: make = { try $0.remove(key, of: target, changed: stamp) }
     case 1: make = { try $0.move(target, from: entry, to: steps) }
     case 2: make = { try $0.discard(target) }
@@ -132,5 +148,5 @@ private struct StoreChange {
     }
   }
 
-  func make(in store: any AttributeStore) throws { try make(store) }
+  func make(in store: any EntryStore) throws { try make(store) }
 }

@@ -3,7 +3,10 @@ import Glibc
 import LinuxSystem
 
 /// File systems of other programs, whose inode numbers are made up as objects are seen.
-package enum ForeignKind: String, CaseIterable, Sendable {
+///
+/// FAT and exFAT of the kernel are among `allCases` where the kernel has them and their `mkfs` is
+/// installed; a kernel without is tested with exFAT by FUSE alone.
+package enum ForeignKind: String, Sendable {
   /// sshfs that talks to an sftp-server which it starts itself.
   case sshfs
   /// sshfs over a connection to an sshd on the loopback interface.
@@ -12,11 +15,40 @@ package enum ForeignKind: String, CaseIterable, Sendable {
   case exfat
   /// Another directory.
   case bindfs
+  /// Images with FAT and exFAT, served by the kernel.
+  case vfat, kernelExfat
 
   /// Whether an object can have a second name.
-  package var hasLinks: Bool { self != .exfat }
+  package var hasLinks: Bool { !folds }
   /// Whether modes, owners and special files are kept.
-  package var isUnix: Bool { self != .exfat }
+  package var isUnix: Bool { !folds }
+  /// Whether names that differ in case are one.
+  package var folds: Bool { [.exfat, .vfat, .kernelExfat].contains(self) }
+
+  /// Those of them that are here.
+  package static let folding = allCases.filter(\.folds)
+
+  fileprivate var mkfs: [String] { self == .vfat ? ["mkfs.vfat"] : ["mkfs.exfat"] }
+
+  /// What mounts an image, with the device and the directory to come.
+  fileprivate var mountImage: [String] {
+    switch self {
+    case .vfat: ["mount", "-t", "vfat", "-o", "utf8"]
+    case .kernelExfat: ["mount", "-i", "-t", "exfat"]
+    default: ["mount.exfat-fuse", "-o", "allow_other"]
+    }
+  }
+}
+
+extension ForeignKind: CaseIterable {
+  package static let allCases: [ForeignKind] =
+    [.sshfs, .sshd, .exfat, .bindfs]
+    + [.vfat, .kernelExfat].filter { kind in
+      let kinds = (try? readFile("/proc/filesystems")).map { String(decoding: $0, as: UTF8.self) }
+      let name = kind == .vfat ? "vfat" : "exfat"
+      return (kinds ?? "").split(whereSeparator: \.isWhitespace).contains { $0 == name }
+        && ["/sbin", "/usr/sbin"].contains { access("\($0)/\(kind.mkfs[0])", X_OK) == 0 }
+    }
 }
 
 /// A directory that another program serves, mounted for as long as the value lives.
@@ -53,11 +85,11 @@ package final class ForeignSource: Sendable {
           + "UserKnownHostsFile=\(scratch.path("known")),StrictHostKeyChecking=no",
         "root@127.0.0.1:\(behind)", path,
       ]
-    case .exfat:
-      let image = try scratch.file("exfat.image")
+    case .exfat, .vfat, .kernelExfat:
+      let image = try scratch.file("\(kind).image")
       try call(truncate(image, 64 << 20))
-      try check(["mkfs.exfat", image])
-      command = ["mount.exfat-fuse", "-o", "allow_other"]
+      try check(kind.mkfs + [image])
+      command = kind.mountImage
     case .bindfs:
       command = ["bindfs", behind, path]
     }
@@ -74,8 +106,8 @@ package final class ForeignSource: Sendable {
   }
 
   private func mount() throws {
-    if kind == .exfat {
-      let device = try check(["losetup", "--find", "--show", scratch.path("exfat.image")])
+    if kind.folds {
+      let device = try check(["losetup", "--find", "--show", scratch.path("\(kind).image")])
         .filter { $0 != "\n" }
       self.device.withLock { $0 = device }
       try check(command + [device, path])
