@@ -134,7 +134,9 @@ private final class FailingAtWill: EntryStore {
   func vacate(_ entry: Entry, because reason: QuarantineReason) throws(Errno) {
     try base.vacate(entry, because: reason)
   }
-  func intend(_ intent: Intent, isDurable: Bool) throws(Errno) -> IntentID { try base.intend(intent, isDurable: isDurable) }
+  func intend(_ intent: Intent, isDurable: Bool) throws(Errno) -> IntentID {
+    try base.intend(intent, isDurable: isDurable)
+  }
   func settle(_ intent: IntentID) throws(Errno) -> Bool { try base.settle(intent) }
   func withdraw(_ intent: IntentID) throws(Errno) { try base.withdraw(intent) }
   func intents() throws(Errno) -> [PendingIntent] { try base.intents() }
