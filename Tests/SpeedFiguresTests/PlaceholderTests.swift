@@ -1,0 +1,2 @@
+import SpeedFigures
+import Testing
