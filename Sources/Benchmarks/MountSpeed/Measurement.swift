@@ -1,14 +1,16 @@
 import SpeedFigures
 
-/// Measures operations in directories that take turns.
+/// Measures operations in directories that take turns, each once in a round.
 struct Measurement {
   let options: Options
   let places: [Place]
   private(set) var figures: [Figure] = []
   private(set) var controls: [Control] = []
-  /// What was left out, and why.
-  private(set) var omissions: [String] = []
+  /// What was left out, and why: a line for each reason.
+  private(set) var omissions: [(reason: String, operations: [String])] = []
   private var progress: Progress
+  /// Each round has another order, the same in each run: what comes before has a say.
+  private var order = Order()
 
   /// Nothing measured yet.
   init(_ options: Options, _ places: [Place]) {
@@ -39,15 +41,17 @@ struct Measurement {
         works.append((place, try operation.prepare(place, clients, calls)))
       } catch {
         guard error.isLack else { throw Trouble(error, in: "\(place.name): \(title)") }
-        omissions.append("\(place.name): \(title): \(error.text)")
+        omit(operation, "\(place.name): \(error.text)")
         progress.advance()
       }
     }
     var times = works.map { _ in [Double]() }
     let rounds = options.repetitions + 1
     for round in 0..<rounds {
-      for (index, (place, work)) in works.enumerated() {
+      for index in works.indices.shuffled(using: &order) {
+        let (place, work) = works[index]
         progress.show(title)
+        try Interruption.check()
         do {
           let time = try withClients(clients, on: processors) { (client) throws(Trouble) in
             try work.round(client, round)
@@ -64,6 +68,15 @@ struct Measurement {
       do { try work.finish() } catch { throw Trouble(error, in: "\(place.name): \(title)") }
     }
     note(operation, clients, works.map { $0.place.name }, times)
+  }
+
+  private mutating func omit(_ operation: Operation, _ reason: String) {
+    let index = omissions.firstIndex { $0.reason == reason }
+    if let index, !omissions[index].operations.contains(operation.name) {
+      omissions[index].operations.append(operation.name)
+    } else if index == nil {
+      omissions.append((reason, [operation.name]))
+    }
   }
 
   private mutating func note(
@@ -99,5 +112,18 @@ extension Trouble {
   /// The same, with where it happened before it.
   init(_ trouble: Trouble, in place: String) {
     self.init(text: "\(place): \(trouble.text)", errno: trouble.errno)
+  }
+}
+
+/// Numbers that look random (splitmix64).
+private struct Order: RandomNumberGenerator {
+  private var state: UInt64 = 1
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var number = state
+    number = (number ^ (number >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    number = (number ^ (number >> 27)) &* 0x94d0_49bb_1331_11eb
+    return number ^ (number >> 31)
   }
 }

@@ -11,11 +11,11 @@ final class Place: Sendable {
   private let path: String
   private let made = Lock<Set<String>>([])
 
-  /// Makes the new directory.
-  init(name: String, path: String) throws(Trouble) {
+  /// Makes the new directory. The number is another for each place: two may be one directory.
+  init(name: String, path: String, number: Int) throws(Trouble) {
     self.name = name
     self.path = path
-    let workspace = "\(path)/mount-speed-\(getpid())"
+    let workspace = "\(path)/mount-speed-\(getpid())-\(number)"
     if mkdir(workspace, 0o755) == 0 {
       self.workspace = workspace
     } else {

@@ -104,3 +104,28 @@ final class Memory: @unchecked Sendable {
   @inline(__always)
   func starts(with other: Memory, count: Int) -> Bool { memcmp(bytes, other.bytes, count) == 0 }
 }
+
+/// Signals that ask for an end: what was made is taken away before.
+enum Interruption {
+  /// Keeps them from ending the program at once, in all threads that are started from here on.
+  static func expect() {
+    var set = wanted
+    pthread_sigmask(SIG_BLOCK, &set, nil)
+  }
+
+  /// Throws when one has come.
+  static func check() throws(Trouble) {
+    var pending = sigset_t()
+    sigpending(&pending)
+    if [SIGINT, SIGTERM, SIGHUP].contains(where: { sigismember(&pending, $0) == 1 }) {
+      throw Trouble(wrong: "interrupted")
+    }
+  }
+
+  private static var wanted: sigset_t {
+    var set = sigset_t()
+    sigemptyset(&set)
+    for signal in [SIGINT, SIGTERM, SIGHUP] { sigaddset(&set, signal) }
+    return set
+  }
+}

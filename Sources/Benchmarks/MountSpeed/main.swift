@@ -40,10 +40,11 @@ func saved(_ path: String) throws(Trouble) -> ([Figure], [String]) {
 }
 
 func measure(_ options: Options) throws(Trouble) {
+  Interruption.expect()
   var places: [Place] = []
   defer { for place in places { place.clear() } }
-  for directory in options.directories {
-    places.append(try Place(name: directory.name, path: directory.path))
+  for (number, directory) in options.directories.enumerated() {
+    places.append(try Place(name: directory.name, path: directory.path, number: number))
   }
   #if DEBUG
     complain("a debug build: these numbers mean nothing\n")
@@ -55,7 +56,9 @@ func measure(_ options: Options) throws(Trouble) {
   let processors = usableProcessors().map { "\($0)" }.joined(separator: ", ")
   put("\n\(options.repetitions) rounds; clients on processors \(processors) in turn\n", to: 1)
   for control in measurement.controls { put(control.text, to: 1) }
-  for omission in measurement.omissions { complain("left out: \(omission)\n") }
+  for omission in measurement.omissions {
+    complain("left out: \(omission.reason): \(omission.operations.joined(separator: "; "))\n")
+  }
 }
 
 let words = Array(CommandLine.arguments.dropFirst())
