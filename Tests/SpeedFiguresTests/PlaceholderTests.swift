@@ -1,2 +1,0 @@
-import SpeedFigures
-import Testing
