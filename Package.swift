@@ -90,6 +90,17 @@ let package = Package(
       exclude: ["Server.py"],
       swiftSettings: common),
 
+    // How fast mounts are: the benchmark, what it makes of its numbers, and the server that does
+    // nothing, which no mount can beat.
+    .executableTarget(
+      name: "floor-server", dependencies: ["CFUSE"], path: "Sources/Benchmarks/FloorServer"),
+    .target(name: "SpeedFigures", path: "Sources/Benchmarks/SpeedFigures", swiftSettings: safe),
+    .executableTarget(
+      name: "mount-speed", dependencies: ["SpeedFigures", "CLinux", "LinuxSystem"],
+      path: "Sources/Benchmarks/MountSpeed", cSettings: gnu, swiftSettings: common),
+    .testTarget(
+      name: "SpeedFiguresTests", dependencies: ["SpeedFigures"], swiftSettings: common),
+
     // Tests, one target for each of the above, and what they share.
     .target(
       name: "TestSupport", dependencies: ["CLinux", "LinuxSystem"], path: "Tests/TestSupport",
@@ -124,7 +135,10 @@ let package = Package(
       swiftSettings: common),
     .testTarget(
       name: "MountTests",
-      dependencies: ["TestSupport", "CLinux", "LinuxSystem", "sidecarfs", "Hammer"],
+      dependencies: [
+        "TestSupport", "CLinux", "LinuxSystem", "sidecarfs", "Hammer", "mount-speed",
+        "floor-server",
+      ],
       cSettings: gnu, swiftSettings: common),
   ]
 )
