@@ -39,15 +39,13 @@ extension Overlay {
     let inode = try inode(node)
     let name = try AttributeName(name.bytes)
     try AttributeRules.linux.check(name)
-    return try withRecord(of: inode) { (record, _) throws(Errno) in
-      try record.attributes.value(of: name)
-    }
+    return try record(of: inode).attributes.value(of: name)
   }
 
   /// Leaves `trusted.*` out for callers who may not see it, as the kernel does for its own.
   public func listxattr(_ node: Node, _ request: Request) throws(Errno) -> [UInt8] {
     let inode = try inode(node)
-    let attributes = try withRecord(of: inode) { (record, _) throws(Errno) in record.attributes }
+    let attributes = try record(of: inode).attributes
     let hasTrusted =
       attributes.listSize(includingTrusted: true) != attributes.listSize(includingTrusted: false)
     var mayKnow = false

@@ -19,11 +19,7 @@ extension Overlay {
   /// Whoever changes the file: CAP_FSETID does not keep it.
   private func dropCapability(of inode: Inode) throws(Errno) {
     guard inode.volume.key != nil,
-      try withRecord(
-        of: inode,
-        { (record, _) throws(Errno) in
-          record.attributes[.capability] != nil
-        })
+      try record(of: inode).attributes[.capability] != nil
     else { return }
     do throws(Errno) {
       try remove(.capability, from: inode)

@@ -41,6 +41,13 @@ extension Overlay {
     }
   }
 
+  /// What is kept of an inode. Once it was read this costs one lock and no more: it is what most
+  /// requests ask for.
+  func record(of inode: Inode) throws(Errno) -> InodeRecord {
+    if inode.naming != .byName, let known = inode.state.withLock({ $0.record }) { return known }
+    return try withRecord(of: inode) { (record, _) throws(Errno) in record }
+  }
+
   private func sharedRecord(of inode: Inode, _ key: ObjectKey) -> SharedRecord {
     inode.state.withLock { state in
       if let known = state.shared { return known }
@@ -81,7 +88,7 @@ extension Overlay {
       guard let key = try storedKey(of: inode) else { return false }
       return try store.record(of: key) != nil
     }
-    return try withRecord(of: inode) { (record, _) throws(Errno) in record.isStored }
+    return try record(of: inode).isStored
   }
 
   /// An object was made: it starts without attributes, and what the store has under its key was
@@ -122,8 +129,7 @@ extension Overlay {
       ?? numbers.number(of: inode.id.inode, on: inode.volume)
     if inode === rootInode, hasHiddenDirectory, shown.links > 2 { shown.links -= 1 }
     // When the store fails, files go on; the attribute calls say what is wrong.
-    if inode.volume.key != nil,
-      let changed = try? withRecord(of: inode, { (record, _) throws(Errno) in record.changed }),
+    if inode.volume.key != nil, let changed = (try? record(of: inode))?.changed,
       shown.changed < changed
     {
       shown.changed = changed
