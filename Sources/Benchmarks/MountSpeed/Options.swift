@@ -19,10 +19,10 @@ struct Options {
     usage: mount-speed [OPTIONS] NAME=DIRECTORY...
            mount-speed --from FILE [--svg FILE]
 
-    Times operations on the directories in turn, checks every result, and prints how many times as
-    fast as a reference each directory is: the median of the ratios of each round. Everything is
-    warm: a round before the first is not counted. Each client is a thread on a processor of its
-    own, as far as there are enough.
+    Times operations on the directories in turn, in another order each round, checks every result,
+    and prints how many times as fast as a reference each directory is: the median of the ratios of
+    each round. Everything is warm: a round before the first is not counted. Each client is a
+    thread on a processor of its own, as far as there are enough.
 
     A directory where no files can be made but that has a file called "file" (floor-server's) takes
     part in what needs nothing else. An operation that a directory cannot do is left out there.

@@ -89,7 +89,7 @@ final class Memory: @unchecked Sendable {
     }
   }
 
-  /// Makes the ends differ from `other`, so that a call that reads nothing is noticed.
+  /// Changes both ends of the first bytes, so that a call that reads nothing is noticed.
   @inline(__always)
   func spoil(_ count: Int) {
     guard count > 0 else { return }
