@@ -93,7 +93,8 @@ final class ReadingTurns: Sendable {
       let isOver = state.wait(for: busy, milliseconds: 2) { $0.isOver ? true : nil }
       if isOver == true { return }
       let hasWaiting = isReadable(device)
-      let (now, sum) = state.withLock { state -> ([ObjectIdentifier: UInt64], UInt64) in
+      let (now, sum, places) = state.withLock {
+        state -> ([ObjectIdentifier: UInt64], UInt64, Int) in
         var now: [ObjectIdentifier: UInt64] = [:]
         var sum: UInt64 = 0
         for (id, seat) in state.reading {
@@ -103,9 +104,9 @@ final class ReadingTurns: Sendable {
           if seen[id] == serving { replace(seat, id, &state) } else { now[id] = serving }
         }
         adjust(&state, backlog)
-        return (now, sum)
+        return (now, sum, state.wanted - state.reading.count)
       }
-      free.broadcast()
+      for _ in 0..<max(0, places) { free.signal() }
       backlog = hasWaiting ? max(1, backlog + 1) : min(-1, backlog - 1)
       if now.isEmpty, !hasWaiting, sum == total { sleep() }
       seen = now
