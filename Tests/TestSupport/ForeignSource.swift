@@ -126,7 +126,14 @@ package final class ForeignSource: Sendable {
 
   private func unmountAll() {
     unmount(path)
-    if let device = device.withLock({ $0.take() }) { _ = try? run(["losetup", "-d", device]) }
+    guard let device = device.withLock({ $0.take() }) else { return }
+    _ = try? run(["losetup", "-d", device])
+    // The device goes when what served the mount has written all that it still held: not before may
+    // the image be mounted again.
+    let image = scratch.path("\(kind).image")
+    _ = try? waiting(for: "the end of the image's server", within: .seconds(60)) {
+      try check(["losetup", "--associated", image]).isEmpty ? () : nil
+    }
   }
 
   private static func startServer(on port: Int, in scratch: Scratch) throws -> Child {
