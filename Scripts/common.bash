@@ -21,6 +21,17 @@ as_root() {
   fi
 }
 
+# Takes away what tests have left mounted whose process is no more: their directories are called
+# /tmp/sidecarfs-test-PROCESS-NUMBER. Those of another run that is under way stay.
+unmount_tests() {
+  local mountpoint process
+  while read -r mountpoint; do
+    process=${mountpoint#/tmp/sidecarfs-test-}
+    process=${process%%-*}
+    [[ $process =~ ^[0-9]+$ && -d /proc/$process ]] || unmount_below "$mountpoint"
+  done < <(awk 'index($5, "/tmp/sidecarfs-test-") == 1 { print $5 }' /proc/self/mountinfo | tac)
+}
+
 # Takes away what is mounted below a directory, the newest mount first.
 unmount_below() {
   local mountpoint
