@@ -17,7 +17,12 @@ final class Handshake: Sendable {
 
   private static let headerSize = 40
   private static let answerHeaderSize = 16
+  /// `FUSE_PARALLEL_DIROPS`, `FUSE_HANDLE_KILLPRIV_V2`, `FUSE_INIT_EXT`; in the second word of flags,
+  /// `FUSE_PASSTHROUGH`.
+  private static let parallelDirectories: UInt32 = 1 << 18
+  private static let privileges: UInt32 = 1 << 28
   private static let hasMoreFlags: UInt32 = 1 << 30
+  private static let passthrough: UInt32 = 1 << 5
 
   private let wanted: KernelFeatures
   /// How many file systems may lie upon each other below ours, it included.
@@ -43,11 +48,11 @@ final class Handshake: Sendable {
       let flags = request.word(at: Self.headerSize + Int(cfuse_init_in_flags))
     else { return }
     var offered: KernelFeatures = []
-    if flags & 1 << 18 != 0 { offered.insert(.parallelDirectories) }
-    if flags & 1 << 28 != 0 { offered.insert(.privileges) }
+    if flags & Self.parallelDirectories != 0 { offered.insert(.parallelDirectories) }
+    if flags & Self.privileges != 0 { offered.insert(.privileges) }
     // The second word came with Linux 5.17.
     let more = request.word(at: Self.headerSize + Int(cfuse_init_in_flags2)) ?? 0
-    if flags & Self.hasMoreFlags != 0, more & 1 << 5 != 0 { offered.insert(.passthrough) }
+    if flags & Self.hasMoreFlags != 0, more & Self.passthrough != 0 { offered.insert(.passthrough) }
     let all = offered
     meeting.withLock {
       $0.unique = UInt64(high) << 32 | UInt64(low)
@@ -78,11 +83,11 @@ final class Handshake: Sendable {
 
   private func complete(_ answer: inout [UInt8], _ accepted: KernelFeatures) {
     var flags: UInt32 = 0
-    if accepted.contains(.parallelDirectories) { flags |= 1 << 18 }
-    if accepted.contains(.privileges) { flags |= 1 << 28 }
+    if accepted.contains(.parallelDirectories) { flags |= Self.parallelDirectories }
+    if accepted.contains(.privileges) { flags |= Self.privileges }
     if accepted.contains(.passthrough) {
       flags |= Self.hasMoreFlags
-      answer.or(1 << 5, at: Self.answerHeaderSize + Int(cfuse_init_out_flags2))
+      answer.or(Self.passthrough, at: Self.answerHeaderSize + Int(cfuse_init_out_flags2))
       answer.or(stackDepth, at: Self.answerHeaderSize + Int(cfuse_init_out_max_stack_depth))
     }
     answer.or(flags, at: Self.answerHeaderSize + Int(cfuse_init_out_flags))

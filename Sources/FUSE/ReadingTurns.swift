@@ -61,8 +61,11 @@ final class ReadingTurns: Sendable {
   func begin(_ seat: Seat) {
     let number = seat.count.load(ordering: .relaxed) &+ 1
     seat.count.store(number, ordering: .relaxed)
-    seat.serving.store(number, ordering: .relaxed)
-    if isAsleep.load(ordering: .relaxed), isAsleep.exchange(false, ordering: .relaxed) {
+    // In this order, and the watcher's in its own: one of the two sees the other.
+    seat.serving.store(number, ordering: .sequentiallyConsistent)
+    if isAsleep.load(ordering: .sequentiallyConsistent),
+      isAsleep.exchange(false, ordering: .relaxed)
+    {
       // Behind the lock, or the signal could come just before the watcher waits for it.
       state.withLock { _ in busy.signal() }
     }
@@ -108,7 +111,7 @@ final class ReadingTurns: Sendable {
       }
       for _ in 0..<max(0, places) { free.signal() }
       backlog = hasWaiting ? max(1, backlog + 1) : min(-1, backlog - 1)
-      if now.isEmpty, !hasWaiting, sum == total { sleep() }
+      if now.isEmpty, !hasWaiting, sum == total, liesDown() { sleep() }
       seen = now
       total = sum
     }
@@ -132,9 +135,19 @@ final class ReadingTurns: Sendable {
     }
   }
 
+  /// Tells that the watcher will sleep, unless a request is being served: whoever began it would not
+  /// have woken the watcher, and nobody else may be there to begin another.
+  func liesDown() -> Bool {
+    isAsleep.store(true, ordering: .sequentiallyConsistent)
+    let isServing = state.withLock {
+      $0.reading.values.contains { $0.serving.load(ordering: .sequentiallyConsistent) != 0 }
+    }
+    if isServing { isAsleep.store(false, ordering: .relaxed) }
+    return !isServing
+  }
+
   /// Until a request comes.
   private func sleep() {
-    isAsleep.store(true, ordering: .relaxed)
     state.wait(for: busy) { state -> Void? in
       state.isOver || !isAsleep.load(ordering: .relaxed) ? () : nil
     }

@@ -11,13 +11,15 @@ extension Overlay {
     let inode = try inode(node)
     let wanted = sourceFlags(flags)
     let held = try inode.held()
+    // Before the file is opened, which may cut it: what is refused must lose nothing.
+    let passage = try passage(of: inode, flags, request)
     do throws(Errno) {
       let file = try descriptors.makingRoom { () throws(Errno) in
         try asCaller(request, opening: inode) { () throws(Errno) in
           try held.file.reopen(wanted)
         }
       }
-      return try opened(file, inode, flags, request)
+      return opened(file, inode, flags, passage)
     } catch {
       // A program may be executed by who may not read it.
       guard error == .accessDenied, flags.contains(.execution) else { throw error }
@@ -25,16 +27,15 @@ extension Overlay {
         try held.file.checkAccess(1)
       }
       let file = try descriptors.makingRoom { () throws(Errno) in try held.file.reopen(wanted) }
-      return try opened(file, inode, flags, request)
+      return opened(file, inode, flags, passage)
     }
   }
 
   /// An open file of the source as an answer.
   func opened(
     _ file: consuming FileDescriptor, _ inode: Inode, _ flags: FileDescriptor.OpenFlags,
-    _ request: Request
-  ) throws(Errno) -> Opened {
-    let passage = try passage(of: inode, file, flags, request)
+    _ passage: Passage
+  ) -> Opened {
     let handle = OpenFile(file, appends: flags.contains(.append))
     inode.state.withLock { $0.opened = handle }
     return Opened(handle: handle, keepsCache: keepsPages(of: inode), passage: passage)

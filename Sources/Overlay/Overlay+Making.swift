@@ -181,7 +181,8 @@ extension Overlay {
         try descriptors.makingRoom { () throws(Errno) in try file.reopen(.path) })
       let entry = try newEntry(of: held, name, in: parent)
       do throws(Errno) {
-        return (entry, try opened(file, inode(entry.node), flags, request))
+        let inode = try inode(entry.node)
+        return (entry, opened(file, inode, flags, try passage(of: inode, flags, request)))
       } catch {
         forget(entry.node, lookups: 1)
         throw error

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Which way the data of open files takes.
 extension Overlay {
-  /// The way for a file that was just opened.
+  /// The way for a file that is about to be opened, or was just made.
   ///
   /// The kernel is given a file once for all its open files: it wants one way for an inode. Not
   /// given is what has no name of its own to it (on file systems that make inode numbers up, where
@@ -15,8 +15,7 @@ extension Overlay {
   /// where one could be set while the file is open by somebody whose rights the writer would gain:
   /// from all but root and the owner.
   func passage(
-    of inode: Inode, _ file: borrowing FileDescriptor, _ flags: FileDescriptor.OpenFlags,
-    _ request: Request
+    of inode: Inode, _ flags: FileDescriptor.OpenFlags, _ request: Request
   ) throws(Errno) -> Passage {
     guard inode.type == .regular, inode.naming != .byName,
       !FileSystemKind.isRemote(inode.volume.type), let backing = try backing(of: inode, request)
@@ -30,7 +29,7 @@ extension Overlay {
     if flags.intersection(.accessMode) == .readOnly { return .backed(backing) }
     // What fcntl(2) changes about appending does not reach the file below.
     if flags.contains(.append) { return .mapped(backing) }
-    let status = try file.status()
+    let status = try inode.held().file.status()
     let isSafe = !status.hasSetID && (request.uid == 0 || request.uid == status.uid)
     return isSafe ? .backed(backing) : .mapped(backing)
   }

@@ -18,8 +18,10 @@ extension Overlay {
 
   /// Whoever changes the file: CAP_FSETID does not keep it.
   private func dropCapability(of inode: Inode) throws(Errno) {
-    guard inode.volume.key != nil,
-      try record(of: inode).attributes[.capability] != nil
+    // When the store cannot be read, files go on, as they do when the kernel asks for the attribute
+    // and hears an error.
+    guard inode.volume.key != nil, let record = try? record(of: inode),
+      record.attributes[.capability] != nil
     else { return }
     do throws(Errno) {
       try remove(.capability, from: inode)

@@ -53,6 +53,17 @@ import Testing
     try scene.end()
   }
 
+  /// A request that began before the watcher would have slept is watched all the same.
+  @Test func nobodySleepsOverARequest() {
+    let turns = ReadingTurns(limit: 2)
+    let seat = ReadingTurns.Seat()
+    #expect(turns.take(seat))
+    turns.begin(seat)
+    #expect(!turns.liesDown())
+    #expect(turns.end(seat))
+    #expect(turns.liesDown())
+  }
+
   @Test func whoPassesOnLetsAnotherIn() throws {
     let scene = try Scene()
     let seat = ReadingTurns.Seat()

@@ -75,6 +75,10 @@ import Testing
         if isRefused { #expect(two == -1 && errno == EINVAL) }
         if two < 0 {
           #expect(isRefused, "\(first), then \(second) by another: \(errorName(errno))")
+          // What is refused is not cut.
+          let before = try readFile(source.path + "/f")
+          #expect(open(path, second | O_TRUNC) == -1 && errno == EINVAL)
+          #expect(try readFile(source.path + "/f") == before)
           close(one)
           continue
         }
