@@ -141,6 +141,11 @@ package struct RehearsalPage: @unchecked Sendable {
     start[word.rawValue].store(value, ordering: .sequentiallyConsistent)
   }
 
+  /// Writes a word and returns what was there.
+  package func exchange(_ word: Rehearsal.Word, _ value: Int) -> Int {
+    start[word.rawValue].exchange(value, ordering: .sequentiallyConsistent)
+  }
+
   /// Takes `amount` from a word and returns what is left.
   package func subtract(_ word: Rehearsal.Word, _ amount: Int = 1) -> Int {
     start[word.rawValue].wrappingSubtract(amount, ordering: .sequentiallyConsistent).newValue

@@ -92,8 +92,10 @@ extension Overlay {
   private func knownName(_ name: FileName, in parent: Inode) -> FileName? {
     let key = NodeKey.entry(parent: parent.serial, name: name)
     if nodes.find(key) != nil { return name }
+    // The object may have been renamed since the kernel came to know it by this spelling.
     guard let known = spellings.find(key)?.inode.state.withLock({ $0.entry }),
-      known.parent === parent
+      known.parent === parent,
+      SpellingRule.ascii.folded(known.name) == SpellingRule.ascii.folded(name)
     else { return nil }
     return known.name
   }

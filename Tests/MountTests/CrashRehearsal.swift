@@ -31,10 +31,17 @@ final class RehearsalControl: Sendable {
     page.store(.site, site.rawValue)
   }
 
-  /// Lets everything go on.
-  func rest() {
+  /// Lets everything go on; whether it was too late, because the daemon had come to where it dies. It
+  /// may take a while to be dead then, and may have answered: some changes are made after the answer.
+  @discardableResult func rest() -> Bool {
+    let isStep = page.load(.step) != 0
+    let isLastCall = page.load(.site) != 0 && page.load(.outcome) < 0
     page.store(.site, 0)
     page.store(.step, 0)
+    // Who has read the above before it was 0 counts down from here, and dies of nothing.
+    let stepsLeft = page.exchange(.stepCountdown, .max)
+    let callsLeft = page.exchange(.siteCountdown, .max)
+    return (isStep && stepsLeft <= 0) || (isLastCall && callsLeft <= 0)
   }
 
   /// Something is to happen.

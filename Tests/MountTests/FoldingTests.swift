@@ -141,6 +141,17 @@ import Testing
     try call(setxattr(root + "/DIR/X", "user.x", "1", 1, 0))
     try call(rename(root + "/dIr", root + "/dIR"))
     #expect(try attributesOf(root + "/dir/x").count == 1)
+    // Moved by one spelling, gone by all others that the kernel still has in use.
+    try writeFile(root + "/old", Array("moved".utf8))
+    try call(setxattr(root + "/old", "user.old", "1", 1, 0))
+    let other = try call(open(root + "/OLD", O_PATH | O_CLOEXEC))
+    try call(rename(root + "/old", root + "/new"))
+    for name in ["old", "OLD", "oLD"] {
+      #expect(getxattr("\(root)/\(name)", "user.old", nil, 0) == -1 && errno == ENOENT, "\(name)")
+    }
+    #expect(try attributesOf(root + "/NEW").count == 1)
+    close(other)
+    try call(unlink(root + "/new"))
     // Gone by one spelling, gone by all, however long the kernel may remember.
     try call(unlink(root + "/fILE"))
     var status = stat()

@@ -56,8 +56,7 @@ import Testing
           let files = try Self.prepare(directory)
           control.kill(at: step, time: time)
           deed.body(directory)
-          control.rest()
-          let isDead = getxattr(directory, "user.is", nil, 0) == -1 && errno != ENODATA
+          let isDead = control.rest()
           if isDead {
             kills += 1
             try mount.kill()
