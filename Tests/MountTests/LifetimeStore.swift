@@ -10,7 +10,8 @@ struct StoredState {
   var objects: [String: Set<String>] = [:]
   /// Keys of objects whose last name is gone.
   var orphans: [String] = []
-  /// `directory/name` and the object there, by key; the name in hexadecimal.
+  /// `directory/name` and the object there, by key; the name in hexadecimal. Not the names that are
+  /// kept of what was set aside.
   var entries: Set<String> = []
   /// How many records were set aside.
   var quarantined = 0
@@ -31,6 +32,7 @@ struct StoredState {
     let names = """
       SELECT hex(directory.key), hex(name), hex(object.key) FROM entry
       JOIN object ON object.id = object JOIN object AS directory ON directory.id = parent
+      WHERE object.key NOT NULL
       """
     entries = Set(try Self.rows(names, directory).map { "\($0[0])/\($0[1]) \($0[2])" })
     quarantined = Int(try Self.rows("SELECT count(*) FROM quarantine", directory)[0][0]) ?? -1

@@ -115,9 +115,15 @@ final class ModelMachine {
     if !mount.printed.isEmpty {
       throw ModelFailure(step: steps.count, what: "the daemon says: \(mount.printed)")
     }
+    // What was changed underneath, nobody has told the store, and a check has to put in order.
+    if isChangedUnderneath {
+      let found = try Tool.run("check", "--repair", "--store", store, below.root)
+      guard found.status <= 1 else {
+        throw ModelFailure(step: steps.count, what: "check ends with \(found.status): \(found.text)")
+      }
+    }
     let wanted = try ExpectedState(source: below.root, model: native, kind: source.kind)
-    let stored = try StoredState(store)
-    let problems = stored.problems(wanted, isComplete: kills == 0 && !isChangedUnderneath)
+    let problems = try StoredState(store).problems(wanted, maySetAside: isChangedUnderneath)
     guard problems.isEmpty else {
       throw ModelFailure(step: steps.count, what: problems.joined(separator: "\n"))
     }
@@ -138,31 +144,24 @@ final class ModelMachine {
 }
 
 extension StoredState {
-  /// What is missing, wrong, or too much. After a kill there may be orphans that no mount has
-  /// collected; after changes underneath, names that are out of date.
-  func problems(_ wanted: ExpectedState, isComplete: Bool) -> [String] {
+  /// What is missing, wrong, or too much. Records of dead objects may have been set aside where the
+  /// store could not be told of their end.
+  func problems(_ wanted: ExpectedState, maySetAside: Bool = false) -> [String] {
     var found: [String] = []
     for (key, attributes) in wanted.attributes where objects[key] != attributes {
       found.append("the store has not the attributes of \(wanted.living[key] ?? "?")")
     }
     for (key, attributes) in objects where wanted.attributes[key] == nil {
-      if wanted.living[key] != nil {
-        if !attributes.isEmpty {
-          found.append("the store has attributes of \(wanted.living[key] ?? "?")")
-        }
-      } else if isComplete {
+      if let path = wanted.living[key] {
+        if !attributes.isEmpty { found.append("the store has attributes of \(path)") }
+      } else {
         found.append("the store knows a dead object \(key)")
       }
     }
-    for key in orphans where wanted.living[key] != nil {
-      found.append("the store takes \(wanted.living[key] ?? "?") for an orphan")
-    }
-    if isComplete {
-      let wrong = entries.subtracting(wanted.entries)
-      if !wrong.isEmpty { found.append("the store has \(wrong.count) names that are not so") }
-      if !orphans.isEmpty { found.append("the store has \(orphans.count) orphans") }
-      if quarantined != 0 { found.append("\(quarantined) records are set aside") }
-    }
+    let wrong = entries.subtracting(wanted.entries)
+    if !wrong.isEmpty { found.append("the store has \(wrong.count) names that are not so") }
+    if !orphans.isEmpty { found.append("the store has \(orphans.count) orphans") }
+    if quarantined != 0, !maySetAside { found.append("\(quarantined) records are set aside") }
     return found
   }
 }
