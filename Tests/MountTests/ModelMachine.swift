@@ -119,7 +119,8 @@ final class ModelMachine {
     if isChangedUnderneath {
       let found = try Tool.run("check", "--repair", "--store", store, below.root)
       guard found.status <= 1 else {
-        throw ModelFailure(step: steps.count, what: "check ends with \(found.status): \(found.text)")
+        throw ModelFailure(
+          step: steps.count, what: "check ends with \(found.status): \(found.text)")
       }
     }
     let wanted = try ExpectedState(source: below.root, model: native, kind: source.kind)
