@@ -136,7 +136,7 @@ let package = Package(
     .testTarget(
       name: "MountTests",
       dependencies: [
-        "TestSupport", "CLinux", "LinuxSystem", "sidecarfs", "Hammer", "mount-speed",
+        "TestSupport", "CLinux", "LinuxSystem", "SQLite", "sidecarfs", "Hammer", "mount-speed",
         "floor-server",
       ],
       cSettings: gnu, swiftSettings: common),

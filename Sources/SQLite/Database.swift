@@ -24,11 +24,25 @@ public final class Database: @unchecked Sendable {
     case unchanging
   }
 
+  /// Which pages have to be what was written, by the checksums that ``makeRoomForChecksums()`` is for.
+  public enum PageChecking: Sendable {
+    /// None: whatever is there is read.
+    case never
+    /// All, when `user_version` is at least that.
+    case fromVersion(Int64)
+    /// All, whatever the file's header says.
+    case always
+  }
+
   /// Opens a file by a path that is used as it is, links included.
   ///
   /// Nothing is read before the first statement. A database that other processes hold locked is
   /// waited for, a few seconds long.
-  public init(_ path: FileName, _ access: Access) throws(SQLiteError) {
+  ///
+  /// - Parameter checking: Which pages have to have a checksum that fits. One that does not is damage.
+  public init(
+    _ path: FileName, _ access: Access, checking: PageChecking = .never
+  ) throws(SQLiteError) {
     guard let vfs = LiteralPathVFS.name else { throw SQLiteError(code: SQLITE_NOMEM) }
     let mode =
       switch access {
@@ -48,6 +62,7 @@ public final class Database: @unchecked Sendable {
       throw error
     }
     connection = opened
+    guardedFile?.pointee.checking = checking
     sqlite3_extended_result_codes(opened, 1)
     sqlite3_busy_timeout(opened, 5000)
     // A database may come from somebody else, on a stick or a share: nothing in it may run.
@@ -99,6 +114,24 @@ public final class Database: @unchecked Sendable {
   public func readDespiteDamage() throws(SQLiteError) {
     _ = csqlite_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 0)
     try execute("PRAGMA writable_schema = ON")
+  }
+
+  /// Each page that is written from now on ends in a checksum. A database that has pages already is
+  /// written anew, in one transaction.
+  public func makeRoomForChecksums() throws(SQLiteError) {
+    if hasRoomForChecksums { return }
+    var size = Int32(PageChecksums.size)
+    sqlite3_file_control(connection, "main", SQLITE_FCNTL_RESERVE_BYTES, &size)
+    if try integer("PRAGMA page_count") ?? 0 > 0 { try execute("VACUUM") }
+  }
+
+  /// The file's header says that pages have room for checksums.
+  public var hasRoomForChecksums: Bool { guardedFile?.pointee.hasRoom ?? false }
+
+  private var guardedFile: UnsafeMutablePointer<GuardedFile>? {
+    var guarded: UnsafeMutablePointer<GuardedFile>?
+    sqlite3_file_control(connection, "main", PageChecksums.question, &guarded)
+    return guarded
   }
 
   /// Makes sure that the file is where it was opened: one that somebody has removed, or put another

@@ -2,7 +2,7 @@ import CSQLite
 import Glibc
 import LinuxSystem
 
-/// SQLite's own Unix file layer, except that a path stays as it was given.
+/// SQLite's own Unix file layer, except that a path stays as it was given and pages have checksums.
 ///
 /// A database is opened as `/proc/self/fd/N/store.db`, where N is the directory's descriptor. The
 /// original resolves links first and would go on with the name that the directory had at that
@@ -18,6 +18,7 @@ enum LiteralPathVFS {
     // SQLite keeps the pointer for the life of the process.
     let copy = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
     copy.initialize(to: original.pointee)
+    PageChecksums.add(to: &copy.pointee)
     #if DEBUG
       // Room for what tests put before a file.
       copy.pointee.szOsFile += 64

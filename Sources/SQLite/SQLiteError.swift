@@ -31,7 +31,9 @@ public struct SQLiteError: Error, Hashable, Sendable {
   }
 
   /// The file is damaged, or no database at all.
-  public var isDamage: Bool { primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB }
+  public var isDamage: Bool {
+    primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB || code == PageChecksums.mismatch
+  }
   /// The file is no database, or an encrypted one.
   public var isNotADatabase: Bool { primary == SQLITE_NOTADB }
   /// A file could not be opened.
@@ -82,5 +84,8 @@ public struct SQLiteError: Error, Hashable, Sendable {
 
 extension SQLiteError: CustomStringConvertible {
   /// SQLite's sentence for the code, such as "database disk image is malformed".
-  public var description: String { String(cString: sqlite3_errstr(code)) }
+  public var description: String {
+    code == PageChecksums.mismatch
+      ? "a page is not what was written" : String(cString: sqlite3_errstr(code))
+  }
 }

@@ -167,6 +167,8 @@ public enum QuarantineReason: String, Hashable, Sendable, CaseIterable {
   case gone = "gone"
   /// A value is not what was kept, by its checksum.
   case damagedValue = "damaged value"
+  /// Whose attributes they are cannot be told: the part of the store that said so was damaged.
+  case damagedRecord = "damaged record"
   /// Attributes were found that belong to no object.
   case noObject = "no object"
 }

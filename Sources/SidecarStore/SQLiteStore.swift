@@ -127,7 +127,7 @@ public final class SQLiteStore: EntryStore {
 
   package func dump() throws(Errno) -> StoreContents {
     do throws(SQLiteError) {
-      return try StoreContents(of: Database(readers.path, .readOnly))
+      return try StoreContents(of: Database.ofStore(readers.path, .readOnly))
     } catch {
       throw error.errno
     }

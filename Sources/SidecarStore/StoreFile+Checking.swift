@@ -11,6 +11,9 @@ extension StoreFile {
       guard try Schema.statements(in: database) == expected else {
         return ["its tables are not those of version \(version)"]
       }
+      if version >= Schema.checksumVersion, !database.hasRoomForChecksums {
+        return ["its header says that pages have no checksums"]
+      }
       let findings = try database.strings("PRAGMA integrity_check(100)")
       return findings == ["ok"] ? [] : findings
     } catch {

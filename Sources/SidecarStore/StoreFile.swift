@@ -54,7 +54,7 @@ public final class StoreFile {
       of: StoreOpening.fileName + "-wal", in: directory, at: place)
     let isStill = hold.holder == nil && log.map { $0.size == 0 } ?? true
     let database = try opening.attempt { () throws(SQLiteError) in
-      let database = try Database(opening.path, isStill ? .unchanging : .readOnly)
+      let database = try Database.ofStore(opening.path, isStill ? .unchanging : .readOnly)
       _ = try database.integer("SELECT COUNT(*) FROM sqlite_schema")
       return database
     }

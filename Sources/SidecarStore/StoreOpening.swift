@@ -54,7 +54,7 @@ struct StoreOpening {
 
   /// Opens the database, checks it, and brings it to the present version.
   func openDatabase(in directory: borrowing FileDescriptor) throws(StoreError) -> Database {
-    let database = try attempt { () throws(SQLiteError) in try Database(path, .readWrite) }
+    let database = try attempt { () throws(SQLiteError) in try Database.ofStore(path, .readWrite) }
     // Until it is known to be ours, closing it must not move the log into it; an empty log may go.
     let log = try StoreOwnership.status(of: Self.fileName + "-wal", in: directory, at: place)
     database.keepLogOnClose(log.map { $0.size > 0 } ?? false)
@@ -63,6 +63,9 @@ struct StoreOpening {
     // Damage must be found before anything is built on it.
     if version > 0 { try checkSoundness(of: database) }
     if version == 0 { try markAsOurs(database) }
+    if version >= Schema.checksumVersion, !database.hasRoomForChecksums {
+      throw StoreError(.damaged("its header"), at: place)
+    }
     try useLog(database)
     if version < schema.version {
       try upgrade(database, from: version, in: directory)
@@ -137,6 +140,7 @@ struct StoreOpening {
   /// and a file that the power left so would not be known for ours.
   private func markAsOurs(_ database: Database) throws(StoreError) {
     try attempt { () throws(SQLiteError) in
+      try database.makeRoomForChecksums()
       try database.execute("PRAGMA application_id = \(Schema.applicationID)")
     }
   }
@@ -154,7 +158,11 @@ struct StoreOpening {
     if version > 0 {
       let backup = "\(Self.fileName).version-\(version)"
       try makeFile(backup, in: directory)
-      try attempt { () throws(SQLiteError) in try database.copy(to: path(of: backup)) }
+      try attempt { () throws(SQLiteError) in
+        try database.copy(to: path(of: backup))
+        // Before the version says that all pages have one.
+        if version < Schema.checksumVersion { try database.makeRoomForChecksums() }
+      }
     }
     try attempt { () throws(SQLiteError) in
       try database.execute("BEGIN IMMEDIATE")
@@ -162,5 +170,12 @@ struct StoreOpening {
       try schema.upgrade(database, from: version)
       try database.execute("COMMIT")
     }
+  }
+}
+
+extension Database {
+  /// Opens a store's database, whose pages have checksums.
+  static func ofStore(_ path: FileName, _ access: Access) throws(SQLiteError) -> Database {
+    try Database(path, access, checking: .fromVersion(Schema.checksumVersion))
   }
 }

@@ -13,7 +13,7 @@ final class StoreReader: Sendable {
   private let findStep: Statement
 
   convenience init(_ path: FileName) throws(SQLiteError) {
-    try self.init(Database(path, .readOnly))
+    try self.init(Database.ofStore(path, .readOnly))
   }
 
   init(_ database: Database) throws(SQLiteError) {

@@ -147,150 +147,20 @@ public struct StoreSalvage: Hashable, Sendable {
   }
 
   private mutating func copy(from path: FileName, to fresh: Database) throws(SQLiteError) {
-    let old: Database
+    let old: DamagedStore
     do throws(SQLiteError) {
-      old = try Database(path, .readOnly)
-      try old.readDespiteDamage()
-      _ = try old.integer("SELECT COUNT(*) FROM sqlite_schema")
+      old = try DamagedStore(path)
     } catch {
       // Nothing can be read without the list of tables.
       gaps += 1
       return
     }
-    for table in ["volume", "object", "attribute", "quarantine", "intent"] {
-      try copy(table, from: old, to: fresh)
+    for table in ["volume", "object", "attribute", "quarantine", "intent", "entry"] {
+      let copied = try old.copy(table, to: fresh)
+      rows[table] = copied.rows
+      gaps += copied.gaps
     }
     // An older version has no checksums.
-    let version = (try? old.integer("PRAGMA user_version")) ?? nil
-    if version ?? 0 < Schema.checksumVersion { try DamagedValues.addChecksums(in: fresh) }
-    try copyEntries(from: old, to: fresh)
-  }
-
-  /// A table whose rows have numbers, from both ends towards what cannot be read, and then between.
-  private mutating func copy(
-    _ table: String, from old: Database, to fresh: Database
-  ) throws(SQLiteError) {
-    let known = (try? old.strings("SELECT name FROM pragma_table_info('\(table)')")) ?? []
-    guard
-      let columns = try? fresh.strings("SELECT name FROM pragma_table_info('\(table)')")
-        .filter({ known.isEmpty || known.contains($0) }),
-      let scan = try? RowScan(old, table, columns)
-    else {
-      gaps += 1
-      return
-    }
-    let marks = columns.indices.map { "?\($0 + 2)" }.joined(separator: ", ")
-    let insert = try fresh.prepare(
-      """
-      INSERT OR IGNORE INTO \(table) (rowid, \(columns.joined(separator: ", ")))
-      VALUES (?1, \(marks))
-      """)
-    var count = 0
-    var failure: SQLiteError?
-    gaps += scan.run { identifier, values in
-      do throws(SQLiteError) {
-        count += try insert.run(values: [.integer(identifier)] + values)
-      } catch {
-        // Not a row of ours: a constraint of the table forbids it.
-        if !error.isConstraint { failure = error }
-      }
-    }
-    if let failure { throw failure }
-    rows[table] = count
-  }
-
-  /// Names are there twice: in their table and in its index, of which one may be whole.
-  private mutating func copyEntries(
-    from old: Database, to fresh: Database
-  ) throws(SQLiteError) {
-    let identifiers = try fresh.strings("SELECT id FROM object").compactMap { Int64($0) }
-    guard
-      let byParent = try? old.prepare("SELECT parent, name, object FROM entry WHERE parent = ?1"),
-      let byObject = try? old.prepare(
-        "SELECT parent, name, object FROM entry INDEXED BY entry_object WHERE object = ?1")
-    else {
-      gaps += 1
-      return
-    }
-    let insert = try fresh.prepare(
-      "INSERT OR IGNORE INTO entry (parent, name, object) VALUES (?1, ?2, ?3)")
-    var found: [(Int64, [UInt8], Int64)] = []
-    for statement in [byParent, byObject] {
-      for identifier in identifiers {
-        do throws(SQLiteError) {
-          try statement.rows(.integer(identifier)) { (row) throws(SQLiteError) in
-            found.append((row.integer(0), try row.blob(1), row.integer(2)))
-          }
-        } catch {
-          gaps += 1
-        }
-        for (parent, name, object) in found {
-          let isNew = try insert.run(.integer(parent), .blob(name), .integer(object)) > 0
-          if isNew { rows["entry", default: 0] += 1 }
-        }
-        found = []
-      }
-    }
-  }
-}
-
-/// Reads the rows of a damaged table: as many as can be.
-private struct RowScan {
-  private let upwards: Statement
-  private let downwards: Statement
-  private let columns: Int32
-
-  init(_ database: Database, _ table: String, _ columns: [String]) throws(SQLiteError) {
-    let list = columns.joined(separator: ", ")
-    let query = "SELECT rowid, \(list) FROM \(table) NOT INDEXED WHERE rowid BETWEEN ?1 AND ?2"
-    upwards = try database.prepare("\(query) ORDER BY rowid")
-    downwards = try database.prepare("\(query) ORDER BY rowid DESC")
-    self.columns = Int32(clamping: columns.count)
-  }
-
-  /// Calls `body` with each row; how many parts could not be read.
-  func run(_ body: (Int64, [Value]) -> Void) -> Int {
-    var gaps = 0
-    var tries = 20_000
-    var pending: [(low: Int64, high: Int64)] = [(0, Int64.max - 1)]
-    while let (low, high) = pending.popLast(), tries > 0 {
-      tries -= 1
-      var next = low
-      var isWhole = read(upwards, low, high) { identifier, values in
-        next = identifier + 1
-        body(identifier, values)
-      }
-      if isWhole || next > high { continue }
-      var last = high
-      isWhole = read(downwards, next, high) { identifier, values in
-        last = identifier - 1
-        body(identifier, values)
-      }
-      if isWhole || last < next { continue }
-      let middle = next + (last - next) / 2
-      // What is left is a page that cannot be read, and what lies behind it.
-      if last - next < 1 {
-        gaps += 1
-      } else {
-        pending.append((next, middle))
-        pending.append((middle + 1, last))
-      }
-    }
-    return gaps + pending.count
-  }
-
-  private func read(
-    _ statement: Statement, _ low: Int64, _ high: Int64, _ body: (Int64, [Value]) -> Void
-  ) -> Bool {
-    do throws(SQLiteError) {
-      try statement.rows(.integer(low), .integer(high)) { (row) throws(SQLiteError) in
-        var values: [Value] = []
-        for column in 1...columns { values.append(try row.value(column)) }
-        body(row.integer(0), values)
-      }
-      return true
-    } catch {
-      return false
-    }
+    if old.version < Schema.checksumVersion { try DamagedValues.addChecksums(in: fresh) }
   }
 }

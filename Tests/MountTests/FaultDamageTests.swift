@@ -97,15 +97,13 @@ import Testing
       try writeFile(file + ".new", stage.empty, mode: 0o600)
       rename(file + ".new", file)
     }
-    // Where bits of an index flip, something cannot be found until it is checked.
-    let isLossy = change == "flips"
-    stage.expectKeptOrRefused(change, orMissing: isLossy)
+    stage.expectKeptOrRefused(change)
     let answer = stage.side.perform(set("seen", "user.late", 10, 1))
     if ["removed", "replaced"].contains(change) { #expect(answer == "EIO", "\(change)") }
     // An acknowledged one is to be seen.
     if answer == "0" { #expect(stage.side.perform(.get("seen", "user.late")).hasPrefix("10 ")) }
     #expect(stage.side.perform(.create("new")) == "0")
-    stage.expectKeptOrRefused(change + ", later", orMissing: isLossy)
+    stage.expectKeptOrRefused(change + ", later")
     #expect(stage.mount.pid != 0, "the daemon died: \(stage.mount.printed)")
     try stage.mount.kill()
   }
@@ -153,24 +151,16 @@ private final class Kept {
     number == 0 ? "seen" : number == 1 ? "unseen" : "file-\(number)"
   }
 
-  /// Every attribute is as it was, or there is an error; none is missing in silence, but for damage
-  /// that can hide one.
-  func expectKeptOrRefused(_ what: String, orMissing: Bool = false) {
+  /// Every attribute is as it was, or there is an error; none is missing in silence.
+  func expectKeptOrRefused(_ what: String) {
     var wrong: [String] = []
-    var missing = 0
     var refused = 0
     for (name, value) in wanted {
       let answer = side.perform(.get(name, "user.a"))
       if answer == "EIO" { refused += 1 }
-      if answer == "ENODATA" && orMissing {
-        missing += 1
-        continue
-      }
       if answer != value && answer != "EIO" { wrong.append("\(name): \(answer)") }
     }
     #expect(wrong.isEmpty, "\(what): \(wrong.count) of \(wanted.count): \(wrong.prefix(5))")
-    print(
-      "damage, \(what): \(refused) of \(wanted.count) refused, \(wrong.count) wrong,"
-        + " \(missing) missing")
+    print("damage, \(what): \(refused) of \(wanted.count) refused, \(wrong.count) wrong")
   }
 }

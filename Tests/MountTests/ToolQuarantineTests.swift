@@ -1,5 +1,7 @@
 import CLinux
 import Glibc
+import LinuxSystem
+import SQLite
 import TestSupport
 import Testing
 
@@ -104,18 +106,17 @@ import Testing
       ])
   }
 
-  /// A value that flipped on the disk is found, set aside, and given back only on demand.
+  /// A value that is not what was kept is found, set aside, and given back only on demand.
   @Test func damagedValuesAreGivenBackOnDemand() throws {
     let stage = try Stage()
     let store = "\(stage.source.path)/.sidecarfs/store.db"
-    var bytes = try readFile(store)
-    let value = Array("another".utf8)
-    let places = (0..<(bytes.count - value.count)).filter {
-      Array(bytes[$0..<($0 + value.count)]) == value
+    do {
+      let database = try Database(FileName(store), .readWrite)
+      let count = try database.prepare(
+        "UPDATE attribute SET value = CAST('onother' AS BLOB) WHERE value = CAST('another' AS BLOB)"
+      ).run()
+      #expect(count == 1)
     }
-    #expect(!places.isEmpty)
-    for place in places { bytes[place] = UInt8(ascii: "o") }
-    try writeFile(store, bytes, mode: 0o600)
     try stage.mount.remount()
     let other = "\(stage.mount.mountPoint)/other"
     #expect(getxattr(other, "user.a", nil, 0) == -1 && errno == EIO)

@@ -84,12 +84,13 @@ enum DiskRecorder {
     guard layer.pointee.szOsFile >= original.pointee.szOsFile + Int32(wrapperSize) else {
       return false
     }
+    layerOpen = layer.pointee.xOpen
     layer.pointee.xOpen = { layer, path, file, flags, outFlags in
-      guard let original = sqlite3_vfs_find("unix"), let file else { return SQLITE_CANTOPEN }
+      guard let open = layerOpen, let file else { return SQLITE_CANTOPEN }
       let name = DiskRecorder.name(of: path)
       // A file that is made is a request of its own.
       let isNew = name != nil && path.map { access($0, F_OK) != 0 } ?? false
-      let result = original.pointee.xOpen(layer, path, wrapped(file), flags, outFlags)
+      let result = open(layer, path, wrapped(file), flags, outFlags)
       let wrapper = UnsafeMutableRawPointer(file).assumingMemoryBound(to: Wrapper.self)
       wrapper.initialize(to: Wrapper(methods: nil, number: -1))
       guard wrapped(file).pointee.pMethods != nil else { return result }
@@ -117,6 +118,14 @@ private struct Wrapper {
 }
 
 private let wrapperSize = 16
+/// What opened a file before it was wrapped.
+nonisolated(unsafe) private var layerOpen:
+  (
+    @convention(c) (
+      UnsafeMutablePointer<sqlite3_vfs>?, UnsafePointer<CChar>?,
+      UnsafeMutablePointer<sqlite3_file>?, Int32, UnsafeMutablePointer<Int32>?
+    ) -> Int32
+  )?
 nonisolated(unsafe) private let wrapperMethods =
   UnsafeMutablePointer<sqlite3_io_methods>.allocate(capacity: 1)
 
@@ -147,7 +156,11 @@ private func makeMethods() -> sqlite3_io_methods {
   methods.xWrite = { file, bytes, count, offset in
     let result = original(file).xWrite(wrapped(file), bytes, count, offset)
     if result == SQLITE_OK, let name = name(file) {
-      let data = Array(UnsafeRawBufferPointer(start: bytes, count: Int(count)))
+      var data = Array(UnsafeRawBufferPointer(start: bytes, count: Int(count)))
+      // The layer has put a checksum into the page.
+      if name.hasSuffix(".db") {
+        _ = original(file).xRead(wrapped(file), &data, count, offset)
+      }
       DiskRecorder.record(.write(name, at: Int(offset), data))
     }
     return result

@@ -144,7 +144,9 @@ import Testing
       } catch is StoreError {
         continue
       }
-      expectNoWrongAnswer(try openStore(in: copy), contents)
+      let store = try openStore(in: copy)
+      expectNoWrongAnswer(store, contents)
+      try store.close()
       if (try? repair(copy)) != nil { expectNoWrongAnswer(try openStore(in: copy), contents) }
     }
   }

@@ -24,19 +24,6 @@ import Testing
     }
   }
 
-  private func python(_ program: String, _ arguments: String...) throws -> String {
-    let process = Process()
-    let pipe = Pipe()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
-    process.arguments = ["-c", program] + arguments
-    process.standardOutput = pipe
-    try process.run()
-    let output = pipe.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    #expect(process.terminationStatus == 0)
-    return String(decoding: output, as: UTF8.self)
-  }
-
   /// zlib says the same.
   @Test func checksumsAreThoseOfZlib() throws {
     let directory = try TemporaryDirectory()
@@ -53,18 +40,22 @@ import Testing
     #expect(answer == "\(Self.sizes.count * 2) True\n")
   }
 
-  /// One byte in the middle of a value, in the file itself.
+  /// One byte in the middle of a value, changed on its way to a page.
   @Test(arguments: sizes.filter { $0 >= 64 }) func aChangedByteIsAnError(_ size: Int) throws {
     let directory = try TemporaryDirectory()
     let store = try openStore(in: directory)
     try fill(store)
     try store.close()
-    var bytes = try #require(try directory.snapshot()["store.db"])
     let value = value(size)
-    let part = Data(value[(value.count / 2)..<(value.count / 2 + 24)])
-    let place = try #require(bytes.range(of: part)?.lowerBound)
-    bytes[place + 5] ^= 0x10
-    try directory.write(bytes, to: "store.db")
+    do {
+      let database = try Database(FileName("\(directory.path)/store.db"), .readWrite)
+      var changed = value
+      changed[size / 2] ^= 0x10
+      let count = try database.prepare(
+        "UPDATE attribute SET value = ?1 WHERE value = ?2 AND name = CAST('user.a' AS BLOB)"
+      ).run(.blob(changed), .blob(value))
+      #expect(count == 1)
+    }
 
     let number = try #require(Self.sizes.firstIndex(of: size))
     let damaged = try openStore(in: directory)
@@ -130,6 +121,7 @@ import Testing
       try backup.integer("SELECT COUNT(*) FROM attribute") == Int64(Self.sizes.count * 2))
     let database = try Database(FileName("\(directory.path)/store.db"), .readOnly)
     #expect(try database.integer("PRAGMA user_version") == 2)
+    #expect(database.hasRoomForChecksums && !backup.hasRoomForChecksums)
     #expect(
       try database.integer("SELECT COUNT(*) FROM attribute WHERE checksum IS NOT NULL")
         == Int64(Self.sizes.count * 2))
@@ -223,4 +215,18 @@ import Testing
     PRAGMA application_id = 1396917843;
     PRAGMA user_version = 1;
     """
+}
+
+/// What a program in Python prints.
+func python(_ program: String, _ arguments: String...) throws -> String {
+  let process = Process()
+  let pipe = Pipe()
+  process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
+  process.arguments = ["-c", program] + arguments
+  process.standardOutput = pipe
+  try process.run()
+  let output = pipe.fileHandleForReading.readDataToEndOfFile()
+  process.waitUntilExit()
+  #expect(process.terminationStatus == 0)
+  return String(decoding: output, as: UTF8.self)
 }
