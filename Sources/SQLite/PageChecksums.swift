@@ -30,7 +30,9 @@ enum PageChecksums {
     layer.xOpen = { layer, path, file, flags, outFlags in
       guard let original = sqlite3_vfs_find("unix"), let file else { return SQLITE_CANTOPEN }
       let result = original.pointee.xOpen(layer, path, file, flags, outFlags)
-      if result == SQLITE_OK, flags & SQLITE_OPEN_MAIN_DB != 0 { PageChecksums.guardPages(of: file) }
+      if result == SQLITE_OK, flags & SQLITE_OPEN_MAIN_DB != 0 {
+        PageChecksums.guardPages(of: file)
+      }
       return result
     }
   }
