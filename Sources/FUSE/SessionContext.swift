@@ -1,4 +1,5 @@
 import CFUSE
+import Glibc
 import LinuxSystem
 import Synchronization
 
@@ -12,17 +13,23 @@ final class SessionContext: Sendable {
   let handshake: Handshake
   let passthrough = Passthrough()
   let started: @Sendable () -> Void
+  let report: @Sendable (String) -> Void
+  /// What there is no use in serving without.
+  let demanded: KernelFeatures
   private let session = Lock<SessionPointer?>(nil)
 
   init(
     _ fileSystem: any FileSystem, trace: (@Sendable (String) -> Void)?, workers: WorkerLoop,
-    _ handshake: Handshake, started: @escaping @Sendable () -> Void
+    _ handshake: Handshake, demanded: KernelFeatures,
+    report: @escaping @Sendable (String) -> Void, started: @escaping @Sendable () -> Void
   ) {
     self.fileSystem = fileSystem
     self.trace = trace
     self.workers = workers
     self.handshake = handshake
     self.started = started
+    self.report = report
+    self.demanded = demanded
   }
 
   /// The session is mounted.
@@ -45,6 +52,41 @@ final class SessionContext: Sendable {
       // the caller of a request may hold.
       if let session = $0 { _ = fuse_lowlevel_notify_inval_inode(session.pointer, id, -1, 0) }
     }
+  }
+
+  /// Makes ready for requests that come by io_uring, of so many bytes; false, and reported, when they
+  /// cannot.
+  func prepareRings(_ payload: Int) -> Bool {
+    guard let session = session.withLock({ $0 }) else { return false }
+    do throws(Errno) {
+      try workers.rings.prepare(session, payload: payload)
+      return true
+    } catch {
+      report("requests come through /dev/fuse, as there is no io_uring for them: \(error)")
+      return false
+    }
+  }
+
+  /// The kernel has our answer: from now on the mount can be used.
+  func greeted() {
+    let accepted = handshake.accepted
+    if accepted.contains(.ring) { workers.rings.begin() }
+    if accepted.isSuperset(of: demanded) { started() } else { workers.fail(Errno(EOPNOTSUPP)) }
+  }
+
+  /// Takes back what libfuse answers to an INTERRUPT for a request that it has not seen, if that
+  /// comes by io_uring and is on its way to a thread: the kernel would not know which it was.
+  func deliverAgain(_ parts: UnsafeBufferPointer<iovec>) -> Int? {
+    guard parts.count == 1, let base = parts.first?.iov_base,
+      parts.first?.iov_len == MemoryLayout<fuse_out_header>.size
+    else { return nil }
+    let answer = base.loadUnaligned(as: fuse_out_header.self)
+    // The lowest bit tells an INTERRUPT from the request that it is for.
+    guard answer.error == -EAGAIN, answer.unique & 1 != 0,
+      workers.rings.isPending(answer.unique & ~1), let session = session.withLock({ $0 })
+    else { return nil }
+    cfuse_interrupt(session.pointer, answer.unique)
+    return MemoryLayout<fuse_out_header>.size
   }
 
   static func of(_ request: fuse_req_t?) -> SessionContext? {

@@ -26,6 +26,24 @@ public enum Processes {
   /// How many processors there are to run on.
   public static var processorCount: Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
 
+  /// How many processors the kernel has made room for, those that are switched off among them.
+  public static func possibleProcessors() throws(Errno) -> Int {
+    let path = FileName("/sys/devices/system/cpu/possible")
+    let text = try FileDescriptor.open(path, .readOnly).readToEnd()
+    var count = 0
+    for range in text.split(whereSeparator: { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: "\n") }) {
+      let ends = range.split(separator: UInt8(ascii: "-")).map {
+        Int(String(decoding: $0, as: UTF8.self))
+      }
+      guard let first = ends.first ?? nil, let last = ends.last ?? nil, ends.count <= 2,
+        (0...last).contains(first), last < 1 << 20
+      else { throw .invalidArgument }
+      count += last - first + 1
+    }
+    guard count > 0 else { throw .invalidArgument }
+    return count
+  }
+
   /// Ends the process. The corresponding function is `exit`.
   public static func exit(_ status: Int32) -> Never { Glibc.exit(status) }
 
