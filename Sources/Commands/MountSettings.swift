@@ -14,7 +14,9 @@ struct MountSettings {
   var cache = CachePolicy.auto
   var threads = max(4, Processes.processorCount)
   /// What the kernel is asked to do, if it can.
-  var features = KernelFeatures.all
+  var features = KernelFeatures.usual
+  /// What of it there is no use in mounting without.
+  var demanded: KernelFeatures = []
   /// Options for the kernel, such as `nosuid`.
   var kernelOptions: [String] = []
 
@@ -34,7 +36,11 @@ struct MountSettings {
     Option(
       name: "without", value: "FEATURE",
       help: "do without something that the kernel can do: passthrough, privileges,"
-        + " parallel-directories (may be repeated)"),
+        + " parallel-directories, io_uring (may be repeated)"),
+    Option(
+      name: "io-uring",
+      help: "take requests by io_uring, which several programs at once gain by (Linux 6.14, where"
+        + " root has allowed it)"),
     Option(name: "read-only", letter: "r", help: "refuse every change"),
     Option(
       name: "allow-other",
@@ -70,7 +76,13 @@ struct MountSettings {
           remedy: "choose a number from 1 to 256")
       }
       threads = number
-    case "without": features.subtract(try feature(value))
+    case "io-uring":
+      features.insert(.ring)
+      demanded.insert(.ring)
+    case "without":
+      let feature = try feature(value)
+      features.subtract(feature)
+      demanded.subtract(feature)
     case "options": try takeList(value)
     default: return false
     }
@@ -156,6 +168,7 @@ struct MountSettings {
       case "rw": isReadOnly = false
       case "allow_other": allowsOthers = true
       case "foreground", "debug", "salvage": _ = try take(name, nil)
+      case "io_uring": _ = try take("io-uring", nil)
       case _ where Self.forKernel.contains(name): kernelOptions.append(name)
       case _ where Self.forOthers.contains(name): continue
       default:

@@ -21,6 +21,12 @@ import Synchronization
     private let memory: UnsafeMutableRawPointer
     private let memorySize: Int
     private let buffers: UnsafeMutablePointer<iovec>
+    /// The request that is being served and should not take long, as the thread counts them, or 0.
+    let serving = Atomic<UInt64>(0)
+    /// How many such there were.
+    let count = Atomic<UInt64>(0)
+    /// It serves what may take long. Of the thread alone.
+    var isOccupied = false
     /// What is being served: nothing, or the request and the number by which the kernel knows it.
     private var commit: UInt64 = 0
     private var isAnswered = true
@@ -70,6 +76,9 @@ import Synchronization
     var payload: UnsafeMutableRawBufferPointer {
       UnsafeMutableRawBufferPointer(start: memory + Self.page, count: memorySize - Self.page)
     }
+
+    /// Whether the kernel has taken the place.
+    var hasServed: Bool { answered.load(ordering: .relaxed) != 0 }
 
     /// Offers the place to the kernel; whether it was taken the next wait tells.
     func register() throws(Errno) { try prepare(UInt32(curing_register_entry), buffers, 0) }
@@ -172,12 +181,16 @@ import Synchronization
   }
 #else
   /// Built without liburing: there are no rings.
-  final class Ring: Sendable {
+  final class Ring: @unchecked Sendable {
     let queue = 0
+    let serving = Atomic<UInt64>(0)
+    let count = Atomic<UInt64>(0)
+    var isOccupied = false
     init(queue: Int, device: Int32, payload: Int) throws(Errno) { throw Errno(ENOSYS) }
     var payload: UnsafeMutableRawBufferPointer { UnsafeMutableRawBufferPointer(start: nil, count: 0) }
     func register() throws(Errno) { throw Errno(ENOSYS) }
     func commitAnswer() throws(Errno) { throw Errno(ENOSYS) }
+    var hasServed: Bool { false }
     func flush() {}
     func wait() throws(Errno) -> Bool { throw Errno(ENOSYS) }
     func request() -> fuse_buf? { nil }

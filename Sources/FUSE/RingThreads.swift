@@ -7,8 +7,11 @@ import Synchronization
 ///
 /// The kernel has a queue for each processor and gives a request to the queue of the processor on
 /// which the caller runs; so threads stay on one processor each, and caller and server need not wake
-/// another processor. Of the threads that are free it takes the one that was free last: a lone
-/// caller always meets the same. A request that takes long holds up its own thread alone.
+/// another processor. A thread has one ``Ring``, and that one place for a request: what it serves
+/// can hold up no other request, as long as another thread of the queue is free. One is enough while
+/// requests are short; before one that may take long, and when one does, the queue gets another
+/// thread. It keeps them: the kernel takes no place back. Of those that are free the kernel takes the
+/// one that was free last, so a lone caller always meets the same.
 ///
 /// FORGET, INTERRUPT and notifications keep coming and going through /dev/fuse.
 final class RingThreads: Sendable {
@@ -16,6 +19,8 @@ final class RingThreads: Sendable {
 
   private struct Queue {
     var threads = 0
+    /// Those that serve what may take long.
+    var occupied = 0
     /// Those of them that wait for another request.
     var waiting = 0
   }
@@ -29,30 +34,37 @@ final class RingThreads: Sendable {
     var threads: [pthread_t] = []
     /// How many have not said yet whether they have a ring.
     var unready = 0
+    var isWatched = false
     var failure: Errno?
+    var report: (@Sendable (String) -> Void)?
   }
 
   private let state = Lock(State())
   private let changed = Condition()
+  private let busy = Condition()
   private let serves = Atomic<Bool>(false)
-  /// How many threads of a queue are not waiting.
-  private let wanted: Int
+  /// The watcher sleeps until a request comes.
+  private let isAsleep = Atomic<Bool>(false)
+  /// How many threads a queue may have that do not wait for another request.
+  private let limit: Int
+  private let isSlow: Bool
 
   /// As many threads may wait at once.
   private let waitingLimit = 1024
   /// More processors than that are better served by fewer threads.
   private let processorLimit = 256
 
-  /// `threads` a processor, at most.
-  init(threads: Int) {
-    wanted = getenv("RING_N").flatMap { Int(String(cString: $0)) } ?? max(1, min(threads, 4))
+  /// `threads` for each processor, at most.
+  init(threads: Int, isSlow: Bool) {
+    limit = max(2, threads)
+    self.isSlow = isSlow
   }
 
   /// Whether the kernel was told that requests come this way.
   var isServing: Bool { serves.load(ordering: .relaxed) }
 
-  /// Starts threads with a ring each, that wait for ``begin()``; `payload` is the largest that a
-  /// request or an answer can have. When one cannot be had, none is left, and what it was is thrown.
+  /// Starts threads with a ring each, that wait for ``begin(_:)``; `payload` is the largest that a
+  /// request or an answer can have. When one cannot be had, none stays, and what it was is thrown.
   func prepare(_ session: SessionPointer, payload: Int) throws(Errno) {
     let processors = try Processes.possibleProcessors()
     guard processors <= processorLimit else { throw .outOfRange }
@@ -61,9 +73,7 @@ final class RingThreads: Sendable {
       state.session = session
       state.payload = payload
       state.queues = Array(repeating: Queue(), count: processors)
-      for queue in 0..<processors {
-        for _ in 0..<wanted { spawn(queue, &state) }
-      }
+      for queue in 0..<processors { spawn(queue, &state) }
     }
     let isReady = state.wait(for: changed, milliseconds: 10_000) { state -> Bool? in
       state.failure != nil ? false : state.unready == 0 ? true : nil
@@ -77,10 +87,22 @@ final class RingThreads: Sendable {
     throw failure ?? Errno(ETIMEDOUT)
   }
 
-  /// The kernel knows: the threads offer it their places.
-  func begin() {
-    state.withLock { if $0.phase == .preparing { $0.phase = .serving } }
-    serves.store(true, ordering: .relaxed)
+  /// The kernel has our answer. The threads offer it their places, if they are to; `report` is told
+  /// of one that ends before its time.
+  func begin(_ isAccepted: Bool, report: @escaping @Sendable (String) -> Void) {
+    state.withLock { state in
+      state.report = report
+      guard state.phase == .preparing else { return }
+      state.phase = isAccepted ? .serving : .over
+      guard isAccepted else { return }
+      serves.store(true, ordering: .relaxed)
+      do throws(Errno) {
+        try Threads.start(named: "ring watcher") { self.watch() }
+        state.isWatched = true
+      } catch {
+        // What takes long unexpectedly then holds up others of its processor.
+      }
+    }
     changed.broadcast()
   }
 
@@ -89,16 +111,17 @@ final class RingThreads: Sendable {
   func end() {
     state.withLock { $0.phase = .over }
     changed.broadcast()
+    busy.broadcast()
     while true {
       let isOver = state.wait(for: changed, milliseconds: 10) { state -> Bool? in
         for thread in state.threads { pthread_kill(thread, SIGUSR1) }
-        return state.threads.isEmpty ? true : nil
+        return state.threads.isEmpty && state.unready == 0 && !state.isWatched ? true : nil
       }
       if isOver == true { return }
     }
   }
 
-  /// Runs `body`, for which the ring's thread waits, while a spare one serves.
+  /// Runs `body`, for which the ring's thread waits for another request: a spare one serves.
   func waiting<Result>(
     _ ring: Ring, _ body: () throws(Errno) -> Result
   ) throws(Errno) -> Result {
@@ -107,14 +130,35 @@ final class RingThreads: Sendable {
         state.queues.reduce(0, { $0 + $1.waiting }) < waitingLimit
       else { return false }
       state.queues[ring.queue].waiting += 1
-      let queue = state.queues[ring.queue]
-      // What was once needed stays: the kernel takes no place back.
-      if queue.threads - queue.waiting < wanted { spawn(ring.queue, &state) }
       return true
     }
     guard admitted else { throw Errno(ENOLCK) }
     defer { state.withLock { $0.queues[ring.queue].waiting -= 1 } }
+    return try occupying(ring, body)
+  }
+
+  /// Runs `body`, which may take long, while another thread of the queue is free, if there may be
+  /// one more.
+  private func occupying<Result>(
+    _ ring: Ring, _ body: () throws(Errno) -> Result
+  ) throws(Errno) -> Result {
+    state.withLock { state in
+      if !ring.isOccupied { state.queues[ring.queue].occupied += 1 }
+      addThread(ring.queue, &state)
+    }
+    let wasOccupied = ring.isOccupied
+    ring.isOccupied = true
+    defer {
+      ring.isOccupied = wasOccupied
+      if !wasOccupied { state.withLock { $0.queues[ring.queue].occupied -= 1 } }
+    }
     return try body()
+  }
+
+  /// Gives a queue one more thread if none of it is free and it may have one.
+  private func addThread(_ queue: Int, _ state: inout State) {
+    let now = state.queues[queue]
+    if now.threads - now.occupied < 1, now.threads - now.waiting < limit { spawn(queue, &state) }
   }
 
   /// Whether a request is with one of the threads, or on its way to one.
@@ -125,11 +169,11 @@ final class RingThreads: Sendable {
   private func spawn(_ queue: Int, _ state: inout State) {
     guard state.phase == .preparing || state.phase == .serving else { return }
     do throws(Errno) {
-      try Threads.start(named: "ring-\(queue)") { self.run(queue) }
+      try Threads.start(named: "ring \(queue)") { self.run(queue) }
       state.queues[queue].threads += 1
       state.unready += 1
     } catch {
-      state.failure = error
+      state.failure = state.failure ?? error
     }
   }
 
@@ -139,7 +183,7 @@ final class RingThreads: Sendable {
       state.threads.append(this)
       return (state.session, state.payload)
     }
-    // One that is switched off, or not for us, has no callers either.
+    // A processor that is switched off, or not for us, has no callers either.
     try? Threads.stay(onProcessor: queue)
     var ring: Ring?
     var failure: Errno?
@@ -152,14 +196,26 @@ final class RingThreads: Sendable {
         try made.whileCurrent { () throws(Errno) in try serve(made, session.pointer) }
       }
     } catch {
-      failure = error
+      // When the mount is gone, what reads /dev/fuse says how.
+      if error != .notConnected, error != Errno(ECONNABORTED) { failure = error }
     }
-    state.withLock { state in
+    leave(queue, ring, failure)
+  }
+
+  private func leave(_ queue: Int, _ ring: Ring?, _ failure: Errno?) {
+    let this = pthread_self()
+    let report = state.withLock { state in
       if let ring { state.rings[ObjectIdentifier(ring)] = nil } else { state.unready -= 1 }
-      if let failure { state.failure = failure }
+      state.failure = state.failure ?? failure
       state.queues[queue].threads -= 1
       state.threads.removeAll { pthread_equal($0, this) != 0 }
+      // The kernel goes on without a thread that it never had, but not without all of a processor's.
+      if failure != nil, ring?.hasServed == true, state.queues[queue].threads == 0 {
+        spawn(queue, &state)
+      }
+      return state.report
     }
+    if let failure { report?("a thread that serves by io_uring has ended: \(failure)") }
     changed.broadcast()
   }
 
@@ -184,11 +240,80 @@ final class RingThreads: Sendable {
     while fuse_session_exited(session) == 0 {
       guard try ring.wait() else { continue }
       if var buffer = ring.request() {
-        admitTemporaryFiles(buffer)
-        fuse_session_process_buf(session, &buffer)
+        buffer.admitTemporaryFile()
+        if isSlow || buffer.mayTakeLong {
+          try occupying(ring) { () throws(Errno) in fuse_session_process_buf(session, &buffer) }
+        } else {
+          begin(ring)
+          fuse_session_process_buf(session, &buffer)
+          ring.serving.store(0, ordering: .relaxed)
+        }
       }
       try ring.commitAnswer()
     }
     ring.flush()
+  }
+
+  /// The thread begins to serve what should not take long.
+  private func begin(_ ring: Ring) {
+    let number = ring.count.load(ordering: .relaxed) &+ 1
+    ring.count.store(number, ordering: .relaxed)
+    // In this order, and the watcher's in its own: one of the two sees the other.
+    ring.serving.store(number, ordering: .sequentiallyConsistent)
+    if isAsleep.load(ordering: .sequentiallyConsistent),
+      isAsleep.exchange(false, ordering: .relaxed)
+    {
+      // Behind the lock, or the signal could come just before the watcher waits for it.
+      state.withLock { _ in busy.signal() }
+    }
+  }
+
+  /// Looks every two milliseconds whether all threads of a queue still serve what they served at the
+  /// last look; sleeps while none serves.
+  private func watch() {
+    var seen: [ObjectIdentifier: UInt64] = [:]
+    var total: UInt64 = 0
+    while true {
+      let isOver = state.wait(for: busy, milliseconds: 2) { $0.phase == .over ? true : nil }
+      if isOver == true { break }
+      let (now, sum) = state.withLock { state -> ([ObjectIdentifier: UInt64], UInt64) in
+        var now: [ObjectIdentifier: UInt64] = [:]
+        var sum: UInt64 = 0
+        var stuck = Array(repeating: 0, count: state.queues.count)
+        for (id, ring) in state.rings {
+          sum &+= ring.count.load(ordering: .relaxed)
+          let serving = ring.serving.load(ordering: .relaxed)
+          guard serving != 0 else { continue }
+          now[id] = serving
+          if seen[id] == serving { stuck[ring.queue] += 1 }
+        }
+        for queue in stuck.indices where stuck[queue] > 0 {
+          state.queues[queue].occupied += stuck[queue]
+          addThread(queue, &state)
+          state.queues[queue].occupied -= stuck[queue]
+        }
+        return (now, sum)
+      }
+      if now.isEmpty, sum == total, liesDown() {
+        state.wait(for: busy) { state -> Void? in
+          state.phase == .over || !isAsleep.load(ordering: .relaxed) ? () : nil
+        }
+      }
+      seen = now
+      total = sum
+    }
+    state.withLock { $0.isWatched = false }
+    changed.broadcast()
+  }
+
+  /// Tells that the watcher will sleep, unless a request is being served: whoever began it would not
+  /// have woken the watcher.
+  private func liesDown() -> Bool {
+    isAsleep.store(true, ordering: .sequentiallyConsistent)
+    let isServing = state.withLock {
+      $0.rings.values.contains { $0.serving.load(ordering: .sequentiallyConsistent) != 0 }
+    }
+    if isServing { isAsleep.store(false, ordering: .relaxed) }
+    return !isServing
   }
 }

@@ -70,7 +70,7 @@ final class SessionContext: Sendable {
   /// The kernel has our answer: from now on the mount can be used.
   func greeted() {
     let accepted = handshake.accepted
-    if accepted.contains(.ring) { workers.rings.begin() }
+    workers.rings.begin(accepted.contains(.ring), report: report)
     if accepted.isSuperset(of: demanded) { started() } else { workers.fail(Errno(EOPNOTSUPP)) }
   }
 
