@@ -151,6 +151,25 @@ struct MountSettings {
     }
   }
 
+  /// Sees that io_uring can be had when it is demanded, before anything is made.
+  func checkRing() throws(CommandFailure) {
+    guard demanded.contains(.ring) else { return }
+    let parameter = FileName("/sys/module/fuse/parameters/enable_uring")
+    let isAllowed = try? FileDescriptor.open(parameter, .readOnly).readToEnd().first
+    guard isAllowed == UInt8(ascii: "Y") else {
+      throw CommandFailure(
+        .mount, "io_uring: the kernel does not offer it for FUSE",
+        remedy: "on Linux 6.14 or newer, have root do: echo Y > \(parameter)")
+    }
+    do throws(Errno) { try Session.checkRing() } catch {
+      throw CommandFailure(
+        .mount, "io_uring: \(error)",
+        remedy: error == .notImplemented
+          ? "build with liburing, or mount without io_uring"
+          : "let this process use io_uring (sysctl kernel.io_uring_disabled, seccomp)")
+    }
+  }
+
   /// The list after `-o`. A comma inside a value is written `\,`.
   private mutating func takeList(_ list: FileName?) throws(CommandFailure) {
     for item in Self.items(of: list?.bytes ?? []) {

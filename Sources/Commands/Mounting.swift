@@ -25,6 +25,7 @@ final class Mounting: Sendable {
     started: @escaping @Sendable () -> Void
   ) throws(CommandFailure) {
     Processes.raiseOpenFileLimit()
+    try settings.checkRing()
     let isRoot = Processes.effectiveUser == 0
     let source = try Self.openSource(sourcePath, settings.identity)
     let location = try Self.location(of: source, settings.store)

@@ -187,7 +187,9 @@ import Synchronization
     let count = Atomic<UInt64>(0)
     var isOccupied = false
     init(queue: Int, device: Int32, payload: Int) throws(Errno) { throw Errno(ENOSYS) }
-    var payload: UnsafeMutableRawBufferPointer { UnsafeMutableRawBufferPointer(start: nil, count: 0) }
+    var payload: UnsafeMutableRawBufferPointer {
+      UnsafeMutableRawBufferPointer(start: nil, count: 0)
+    }
     func register() throws(Errno) { throw Errno(ENOSYS) }
     func commitAnswer() throws(Errno) { throw Errno(ENOSYS) }
     var hasServed: Bool { false }
@@ -224,7 +226,8 @@ extension Ring {
   /// there is no descriptor to splice them into.
   func reply(_ request: fuse_req_t?, _ range: FileRange) -> Int32 {
     let room = payload
-    let count = pread(range.file.raw, room.baseAddress, min(range.count, room.count), Int(range.offset))
+    let count = pread(
+      range.file.raw, room.baseAddress, min(range.count, room.count), Int(range.offset))
     if count < 0 { return fuse_reply_err(request, errno) }
     return fuse_reply_buf(request, room.baseAddress, count)
   }

@@ -91,10 +91,10 @@ final class RingThreads: Sendable {
   /// of one that ends before its time.
   func begin(_ isAccepted: Bool, report: @escaping @Sendable (String) -> Void) {
     state.withLock { state in
-      state.report = report
       guard state.phase == .preparing else { return }
       state.phase = isAccepted ? .serving : .over
       guard isAccepted else { return }
+      state.report = report
       serves.store(true, ordering: .relaxed)
       do throws(Errno) {
         try Threads.start(named: "ring watcher") { self.watch() }

@@ -140,6 +140,13 @@ public final class Session: @unchecked Sendable {
     return context.passthrough.isPossible ? accepted : accepted.subtracting(.passthrough)
   }
 
+  /// Whether this process may have what ``KernelFeatures/ring`` needs of it; the kernel's part shows
+  /// at the mount only.
+  ///
+  /// `ENOSYS` when this was built without liburing or the kernel has no io_uring, `EPERM` where it is
+  /// forbidden.
+  public static func checkRing() throws(Errno) { _ = try Ring(queue: 0, device: -1, payload: 8192) }
+
   private func unmount() {
     let wasMounted = mounted.withLock { mounted in
       defer { mounted = false }

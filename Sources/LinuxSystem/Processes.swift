@@ -31,7 +31,8 @@ public enum Processes {
     let path = FileName("/sys/devices/system/cpu/possible")
     let text = try FileDescriptor.open(path, .readOnly).readToEnd()
     var count = 0
-    for range in text.split(whereSeparator: { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: "\n") }) {
+    for range in text.split(whereSeparator: { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: "\n") })
+    {
       let ends = range.split(separator: UInt8(ascii: "-")).map {
         Int(String(decoding: $0, as: UTF8.self))
       }
