@@ -17,8 +17,8 @@ public struct KernelFeatures: OptionSet, Sendable {
   /// Requests come by io_uring, to the processor of the caller (`FUSE_OVER_IO_URING`, 6.14, where
   /// the administrator has allowed it).
   public static let ring = KernelFeatures(rawValue: 8)
-  /// What is asked for by itself.
-  public static let usual = all
+  /// What is asked for by itself: not `ring`, by which a single program gains nothing for sure.
+  public static let usual: KernelFeatures = [.passthrough, .privileges, .parallelDirectories]
   /// All of them.
   public static let all: KernelFeatures = [
     .passthrough, .privileges, .parallelDirectories, .ring,

@@ -97,7 +97,7 @@ import Synchronization
       guard result == 0 else { throw Errno(-result) }
     }
 
-    /// Hands over what is left without waiting: the thread ends.
+    /// Hands over what is there, without waiting.
     func flush() { _ = io_uring_submit(ring) }
 
     /// Waits for a request: true when there is one, false when the thread was woken otherwise.

@@ -28,6 +28,7 @@ final class RingThreads: Sendable {
   private struct State {
     var phase = Phase.idle
     var session: SessionPointer?
+    var mountPoint: FileName?
     var payload = 0
     var queues: [Queue] = []
     var rings: [ObjectIdentifier: Ring] = [:]
@@ -65,12 +66,15 @@ final class RingThreads: Sendable {
 
   /// Starts threads with a ring each, that wait for ``begin(_:)``; `payload` is the largest that a
   /// request or an answer can have. When one cannot be had, none stays, and what it was is thrown.
-  func prepare(_ session: SessionPointer, payload: Int) throws(Errno) {
+  func prepare(
+    _ session: SessionPointer, at mountPoint: FileName?, payload: Int
+  ) throws(Errno) {
     let processors = try Processes.possibleProcessors()
     guard processors <= processorLimit else { throw .outOfRange }
     state.withLock { state in
       state.phase = .preparing
       state.session = session
+      state.mountPoint = mountPoint
       state.payload = payload
       state.queues = Array(repeating: Queue(), count: processors)
       for queue in 0..<processors { spawn(queue, &state) }
@@ -169,7 +173,8 @@ final class RingThreads: Sendable {
   private func spawn(_ queue: Int, _ state: inout State) {
     guard state.phase == .preparing || state.phase == .serving else { return }
     do throws(Errno) {
-      try Threads.start(named: "ring \(queue)") { self.run(queue) }
+      let isSpare = state.phase == .serving
+      try Threads.start(named: "ring \(queue)") { self.run(queue, isSpare) }
       state.queues[queue].threads += 1
       state.unready += 1
     } catch {
@@ -177,7 +182,7 @@ final class RingThreads: Sendable {
     }
   }
 
-  private func run(_ queue: Int) {
+  private func run(_ queue: Int, _ isSpare: Bool) {
     let this = pthread_self()
     let (session, payload) = state.withLock { state in
       state.threads.append(this)
@@ -193,7 +198,7 @@ final class RingThreads: Sendable {
       let made = try Ring(queue: queue, device: fuse_session_fd(session.pointer), payload: payload)
       ring = made
       if isToServe(with: made) {
-        try made.whileCurrent { () throws(Errno) in try serve(made, session.pointer) }
+        try made.whileCurrent { () throws(Errno) in try serve(made, session.pointer, isSpare) }
       }
     } catch {
       // When the mount is gone, what reads /dev/fuse says how.
@@ -235,8 +240,14 @@ final class RingThreads: Sendable {
     }
   }
 
-  private func serve(_ ring: Ring, _ session: OpaquePointer) throws(Errno) {
+  private func serve(
+    _ ring: Ring, _ session: OpaquePointer, _ isSpare: Bool
+  ) throws(Errno) {
     try ring.register()
+    if isSpare {
+      ring.flush()
+      knock()
+    }
     while fuse_session_exited(session) == 0 {
       guard try ring.wait() else { continue }
       if var buffer = ring.request() {
@@ -252,6 +263,18 @@ final class RingThreads: Sendable {
       try ring.commitAnswer()
     }
     ring.flush()
+  }
+
+  /// Makes a request, from the processor that the calling thread stays on.
+  ///
+  /// Linux (6.18) gives a new place to new requests alone. Those that wait for one already come when
+  /// the next answer is handed over, and there may be none: who waits for a lock may wait for just
+  /// that request. The thread is one of its own, as the calling one may have to serve it.
+  private func knock() {
+    guard let path = state.withLock({ $0.mountPoint }) else { return }
+    try? Threads.start(named: "ring knock") {
+      _ = try? FileDescriptor.open(path, .path).fileSystemStatus()
+    }
   }
 
   /// The thread begins to serve what should not take long.

@@ -112,7 +112,7 @@ public final class Session: @unchecked Sendable {
       unmount()
       throw error
     }
-    context.start(session)
+    context.start(session, at: path)
   }
 
   /// Serves requests until the mount is gone or ``stop()`` is called; then unmounts what is left.

@@ -17,6 +17,7 @@ final class SessionContext: Sendable {
   /// What there is no use in serving without.
   let demanded: KernelFeatures
   private let session = Lock<SessionPointer?>(nil)
+  private let mountPoint = Lock<FileName?>(nil)
 
   init(
     _ fileSystem: any FileSystem, trace: (@Sendable (String) -> Void)?, workers: WorkerLoop,
@@ -33,7 +34,8 @@ final class SessionContext: Sendable {
   }
 
   /// The session is mounted.
-  func start(_ session: SessionPointer) {
+  func start(_ session: SessionPointer, at mountPoint: FileName) {
+    self.mountPoint.withLock { $0 = mountPoint }
     self.session.withLock { $0 = session }
     passthrough.start(fuse_session_fd(session.pointer))
   }
@@ -59,7 +61,8 @@ final class SessionContext: Sendable {
   func prepareRings(_ payload: Int) -> Bool {
     guard let session = session.withLock({ $0 }) else { return false }
     do throws(Errno) {
-      try workers.rings.prepare(session, payload: payload)
+      let path = mountPoint.withLock { $0 }
+      try workers.rings.prepare(session, at: path, payload: payload)
       return true
     } catch {
       report("requests come through /dev/fuse, as there is no io_uring for them: \(error)")

@@ -88,6 +88,41 @@ import Testing
     for waiter in waiters { #expect(try waiter.answer() != "ok") }
   }
 
+  /// Everybody is on one processor, all of its threads are waiting, and nobody asks for anything but
+  /// the locks: the request that ends a wait is served.
+  @Test func locksPassOn() throws {
+    let scratch = try Scratch()
+    let source = try Source(.ramfs, in: scratch)
+    let mount = try Mount(
+      source.path, store: scratch.directory("store"), options: Self.options + ["--threads", "2"],
+      in: scratch)
+    let path = mount.mountPoint + "/f"
+    try writeFile(path, [])
+    let processes = try (0..<8).map { _ in try LockingProcess() }
+    for process in processes {
+      _ = try process.ask("open f \(path)")
+      try check(["taskset", "-pc", "0", "\(process.child.pid)"])
+    }
+    for round in 0..<20 {
+      let kind = round % 2 == 0 ? "posix f w 0 0" : "flock f ex"
+      let end = round % 2 == 0 ? "posix f u 0 0" : "flock f un"
+      #expect(try processes[0].ask(kind) == "ok")
+      for process in processes.dropFirst() { try process.send(kind + " wait") }
+      #expect(try processes[0].ask(end) == "ok")
+      var left = Array(processes.dropFirst())
+      try waiting(for: "seven locks in turn") { () throws -> Void? in
+        for (number, process) in left.enumerated().reversed() where process.hasAnswer {
+          #expect(try process.answer() == "ok")
+          #expect(try process.ask(end) == "ok")
+          left.remove(at: number)
+        }
+        return left.isEmpty ? () : nil
+      }
+    }
+    for process in processes { _ = try process.ask("close f") }
+    try mount.unmount()
+  }
+
   /// A signal ends a wait, however the threads that may serve it are occupied.
   @Test func waitsAreInterrupted() throws {
     let scratch = try Scratch()
@@ -130,7 +165,7 @@ import Testing
       inner.path, at: source.path + "/inner", store: scratch.directory("inner-store"), in: scratch)
     let mount = try Mount(
       source.path, store: scratch.directory("store"),
-      options: transport + ["--cache", "never"], in: scratch)
+      options: transport + ["--cache", "always"], in: scratch)
     try check(["stat", mount.mountPoint + "/inner"])
     below.signal(SIGSTOP)
     let stuck = try (0..<2).map {
@@ -202,33 +237,19 @@ import Testing
     try mount.unmount()
   }
 
-  /// Where rings are forbidden, requests come as ever, and one line says so.
+  /// Where rings are forbidden, who demands them is told so.
   @Test func forbidden() throws {
     let scratch = try Scratch()
     let source = try Source(.tmpfs, in: scratch)
     let allowance = try RingAllowance()
-    let log = scratch.path("log")
-    let files = try [call(open("/dev/null", O_RDONLY)), call(open(log, O_RDWR | O_CREAT, 0o600))]
-    let view = try scratch.directory("view")
-    func command(_ options: [String]) throws -> [String] {
-      ["python3", "-c", Self.withoutRings, try daemonBinary(), "mount", "--foreground"] + options
-        + ["--store", scratch.path("store"), source.path, view]
-    }
-    let daemon = try Child(try command([]), files: files + [files[1]])
-    try waiting(for: "the mount") { try mounts().contains { $0.path == view } ? () : nil }
-    try check(["setfattr", "-n", "user.a", "-v", "b", view], timeout: .seconds(10))
-    let said = String(decoding: try readFile(log), as: UTF8.self)
-    #expect(said.contains("io_uring") && said.split(separator: "\n").count == 1, "\(said)")
-    let features = try check([try daemonBinary(), "status", view])
-    #expect(!features.contains("io_uring") && features.contains("passthrough"), "\(features)")
-    let isGone = TestSupport.unmount(view)
-    #expect(isGone)
-    #expect(try daemon.wait(within: .seconds(10)) == 0)
-
-    let refused = try run(command(["-o", "io_uring"]), timeout: .seconds(20))
+    let command = [
+      "python3", "-c", Self.withoutRings, try daemonBinary(), "mount", "-o", "io_uring",
+      source.path, try scratch.directory("view"),
+    ]
+    let refused = try run(command, timeout: .seconds(20))
+    #expect(entries(of: source.path).isEmpty, "nothing was made")
     #expect(refused.status == 32 && refused.errorText.contains("io_uring"), "\(refused)")
     withExtendedLifetime(allowance) {}
-    for file in files { close(file) }
   }
 
   /// Where the kernel does not offer it: who demands it is told what to do, before anything is made.
@@ -250,17 +271,16 @@ import Testing
     withExtendedLifetime(allowance) {}
   }
 
-  /// Where it is offered, it is used by itself, unless it is refused.
-  @Test func refused() throws {
+  /// Where it is offered, it is not used by itself, and can be refused after it was demanded.
+  @Test(arguments: [[], ["-o", "io_uring,without=io_uring"]]) func refused(_ options: [String])
+    throws
+  {
     let scratch = try Scratch()
     let source = try Source(.tmpfs, in: scratch)
     let allowance = try RingAllowance()
     let mount = try Mount(
-      source.path, store: scratch.directory("store"), options: ["--without", "io_uring"],
-      in: scratch)
+      source.path, store: scratch.directory("store"), options: options, in: scratch)
     #expect(try !features(of: mount).contains("io_uring"))
-    try mount.remount(options: [])
-    #expect(try features(of: mount).contains("io_uring"))
     try mount.unmount()
     withExtendedLifetime(allowance) {}
   }
