@@ -55,9 +55,9 @@ final class RingThreads: Sendable {
   /// More processors than that are better served by fewer threads.
   private let processorLimit = 256
 
-  /// `threads` for each processor, at most.
+  /// `threads` for each processor, at most, and not more than 16.
   init(threads: Int, isSlow: Bool) {
-    limit = max(2, threads)
+    limit = max(2, min(threads, 16))
     self.isSlow = isSlow
   }
 
