@@ -38,20 +38,6 @@ enum {
   cfuse_init_out_size = 64,
 };
 
-/// Gives libfuse an INTERRUPT as it would read it: its number is that of the request it is for, with
-/// the lowest bit set.
-static inline void cfuse_interrupt(struct fuse_session *session, uint64_t unique) {
-  struct {
-    struct cfuse_in_header header;
-    uint64_t unique;
-  } interrupt = {
-      .header = {.len = sizeof interrupt, .opcode = 36, .unique = unique},
-      .unique = unique & ~(uint64_t)1,
-  };
-  struct fuse_buf buffer = {.size = sizeof interrupt, .mem = &interrupt};
-  fuse_session_process_buf(session, &buffer);
-}
-
 /// The answer to OPEN (`struct fuse_open_out` since Linux 6.9).
 struct cfuse_open_out {
   uint64_t fh;

@@ -20,10 +20,7 @@ enum Interposition {
       guard let context = Interposition.context(context) else {
         return Glibc.writev(file, parts, count)
       }
-      if !context.handshake.isOver {
-        return Interposition.greet(file, all, context)
-      }
-      if context.workers.rings.isServing, let size = context.deliverAgain(all) { return size }
+      if !context.handshake.isOver { return Interposition.greet(file, all, context) }
       return Glibc.writev(file, parts, count)
     }
     calls.splice_receive = { from, fromOffset, to, toOffset, count, flags, _ in

@@ -30,7 +30,6 @@ import Synchronization
     /// What is being served: nothing, or the request and the number by which the kernel knows it.
     private var commit: UInt64 = 0
     private var isAnswered = true
-    private let answered = Atomic<UInt64>(0)
 
     private static let page = 4096
     private static let headerSize = MemoryLayout<cfuse_in_header>.size
@@ -77,8 +76,8 @@ import Synchronization
       UnsafeMutableRawBufferPointer(start: memory + Self.page, count: memorySize - Self.page)
     }
 
-    /// Whether the kernel has taken the place.
-    var hasServed: Bool { answered.load(ordering: .relaxed) != 0 }
+    /// Whether the kernel has taken the place. Of the thread alone.
+    private(set) var hasServed = false
 
     /// Offers the place to the kernel; whether it was taken the next wait tells.
     func register() throws(Errno) { try prepare(UInt32(curing_register_entry), buffers, 0) }
@@ -117,6 +116,7 @@ import Synchronization
       commit = memory.loadUnaligned(
         fromByteOffset: Int(curing_commit_id), as: UInt64.self)
       isAnswered = false
+      hasServed = true
       let size = Int(memory.loadUnaligned(fromByteOffset: 0, as: UInt32.self))
       let payload = Int(
         memory.loadUnaligned(fromByteOffset: Int(curing_payload_size), as: UInt32.self))
@@ -138,11 +138,6 @@ import Synchronization
 
     /// The number of the request in the kernel's header, which an answer leaves as it is.
     private var unique: UInt64 { memory.loadUnaligned(fromByteOffset: 8, as: UInt64.self) }
-
-    /// Whether a request has come, or is being given to us, and is not answered. For any thread.
-    func isPending(_ unique: UInt64) -> Bool {
-      self.unique == unique && answered.load(ordering: .acquiring) != unique
-    }
 
     /// Takes what libfuse would write to /dev/fuse, if it answers the request that is being served.
     func takes(_ parts: UnsafeBufferPointer<iovec>) -> Int? {
@@ -176,7 +171,6 @@ import Synchronization
         of: UInt32(truncatingIfNeeded: count), toByteOffset: Int(curing_payload_size),
         as: UInt32.self)
       isAnswered = true
-      answered.store(unique, ordering: .releasing)
     }
   }
 #else
@@ -196,7 +190,6 @@ import Synchronization
     func flush() {}
     func wait() throws(Errno) -> Bool { throw Errno(ENOSYS) }
     func request() -> fuse_buf? { nil }
-    func isPending(_ unique: UInt64) -> Bool { false }
     func takes(_ parts: UnsafeBufferPointer<iovec>) -> Int? { nil }
   }
 #endif

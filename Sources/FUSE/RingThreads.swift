@@ -43,7 +43,6 @@ final class RingThreads: Sendable {
   private let state = Lock(State())
   private let changed = Condition()
   private let busy = Condition()
-  private let serves = Atomic<Bool>(false)
   /// The watcher sleeps until a request comes.
   private let isAsleep = Atomic<Bool>(false)
   /// How many threads a queue may have that do not wait for another request.
@@ -60,9 +59,6 @@ final class RingThreads: Sendable {
     limit = max(2, min(threads, 16))
     self.isSlow = isSlow
   }
-
-  /// Whether the kernel was told that requests come this way.
-  var isServing: Bool { serves.load(ordering: .relaxed) }
 
   /// Starts threads with a ring each, that wait for ``begin(_:)``; `payload` is the largest that a
   /// request or an answer can have. When one cannot be had, none stays, and what it was is thrown.
@@ -99,7 +95,6 @@ final class RingThreads: Sendable {
       state.phase = isAccepted ? .serving : .over
       guard isAccepted else { return }
       state.report = report
-      serves.store(true, ordering: .relaxed)
       do throws(Errno) {
         try Threads.start(named: "ring watcher") { self.watch() }
         state.isWatched = true
@@ -163,11 +158,6 @@ final class RingThreads: Sendable {
   private func addThread(_ queue: Int, _ state: inout State) {
     let now = state.queues[queue]
     if now.threads - now.occupied < 1, now.threads - now.waiting < limit { spawn(queue, &state) }
-  }
-
-  /// Whether a request is with one of the threads, or on its way to one.
-  func isPending(_ unique: UInt64) -> Bool {
-    state.withLock { $0.rings.values.contains { $0.isPending(unique) } }
   }
 
   private func spawn(_ queue: Int, _ state: inout State) {

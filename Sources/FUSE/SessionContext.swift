@@ -77,21 +77,6 @@ final class SessionContext: Sendable {
     if accepted.isSuperset(of: demanded) { started() } else { workers.fail(Errno(EOPNOTSUPP)) }
   }
 
-  /// Takes back what libfuse answers to an INTERRUPT for a request that it has not seen, if that
-  /// comes by io_uring and is on its way to a thread: the kernel would not know which it was.
-  func deliverAgain(_ parts: UnsafeBufferPointer<iovec>) -> Int? {
-    guard parts.count == 1, let base = parts.first?.iov_base,
-      parts.first?.iov_len == MemoryLayout<fuse_out_header>.size
-    else { return nil }
-    let answer = base.loadUnaligned(as: fuse_out_header.self)
-    // The lowest bit tells an INTERRUPT from the request that it is for.
-    guard answer.error == -EAGAIN, answer.unique & 1 != 0,
-      workers.rings.isPending(answer.unique & ~1), let session = session.withLock({ $0 })
-    else { return nil }
-    cfuse_interrupt(session.pointer, answer.unique)
-    return MemoryLayout<fuse_out_header>.size
-  }
-
   static func of(_ request: fuse_req_t?) -> SessionContext? {
     fuse_req_userdata(request).map {
       Unmanaged<SessionContext>.fromOpaque($0).takeUnretainedValue()
