@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// The kernel has a queue for each processor and gives a request to the queue of the processor on
 /// which the caller runs; so threads stay on one processor each, and caller and server need not wake
-/// another processor. A thread has one ``Ring``, and that one place for a request: what it serves
+/// another processor. A thread has one ``Ring``, and that has one place for a request: what it serves
 /// can hold up no other request, as long as another thread of the queue is free. One is enough while
 /// requests are short; before one that may take long, and when one does, the queue gets another
 /// thread. It keeps them: the kernel takes no place back. Of those that are free the kernel takes the
@@ -15,9 +15,9 @@ import Synchronization
 ///
 /// FORGET, INTERRUPT and notifications keep coming and going through /dev/fuse.
 final class RingThreads: Sendable {
-  private enum Phase { case idle, preparing, serving, over }
+  enum Phase { case idle, preparing, serving, over }
 
-  private struct Queue {
+  struct Queue {
     var threads = 0
     /// Those that serve what may take long.
     var occupied = 0
@@ -25,7 +25,7 @@ final class RingThreads: Sendable {
     var waiting = 0
   }
 
-  private struct State {
+  struct State {
     var phase = Phase.idle
     var session: SessionPointer?
     var mountPoint: FileName?
@@ -40,11 +40,11 @@ final class RingThreads: Sendable {
     var report: (@Sendable (String) -> Void)?
   }
 
-  private let state = Lock(State())
-  private let changed = Condition()
-  private let busy = Condition()
+  let state = Lock(State())
+  let changed = Condition()
+  let busy = Condition()
   /// The watcher sleeps until a request comes.
-  private let isAsleep = Atomic<Bool>(false)
+  let isAsleep = Atomic<Bool>(false)
   /// How many threads a queue may have that do not wait for another request.
   private let limit: Int
   private let isSlow: Bool
@@ -60,7 +60,7 @@ final class RingThreads: Sendable {
     self.isSlow = isSlow
   }
 
-  /// Starts threads with a ring each, that wait for ``begin(_:)``; `payload` is the largest that a
+  /// Starts threads with a ring each, that wait for ``begin(_:report:)``; `payload` is the largest that a
   /// request or an answer can have. When one cannot be had, none stays, and what it was is thrown.
   func prepare(
     _ session: SessionPointer, at mountPoint: FileName?, payload: Int
@@ -155,7 +155,7 @@ final class RingThreads: Sendable {
   }
 
   /// Gives a queue one more thread if none of it is free and it may have one.
-  private func addThread(_ queue: Int, _ state: inout State) {
+  func addThread(_ queue: Int, _ state: inout State) {
     let now = state.queues[queue]
     if now.threads - now.occupied < 1, now.threads - now.waiting < limit { spawn(queue, &state) }
   }
@@ -265,68 +265,5 @@ final class RingThreads: Sendable {
     try? Threads.start(named: "ring knock") {
       _ = try? FileDescriptor.open(path, .path).fileSystemStatus()
     }
-  }
-
-  /// The thread begins to serve what should not take long.
-  private func begin(_ ring: Ring) {
-    let number = ring.count.load(ordering: .relaxed) &+ 1
-    ring.count.store(number, ordering: .relaxed)
-    // In this order, and the watcher's in its own: one of the two sees the other.
-    ring.serving.store(number, ordering: .sequentiallyConsistent)
-    if isAsleep.load(ordering: .sequentiallyConsistent),
-      isAsleep.exchange(false, ordering: .relaxed)
-    {
-      // Behind the lock, or the signal could come just before the watcher waits for it.
-      state.withLock { _ in busy.signal() }
-    }
-  }
-
-  /// Looks every two milliseconds whether all threads of a queue still serve what they served at the
-  /// last look; sleeps while none serves.
-  private func watch() {
-    var seen: [ObjectIdentifier: UInt64] = [:]
-    var total: UInt64 = 0
-    while true {
-      let isOver = state.wait(for: busy, milliseconds: 2) { $0.phase == .over ? true : nil }
-      if isOver == true { break }
-      let (now, sum) = state.withLock { state -> ([ObjectIdentifier: UInt64], UInt64) in
-        var now: [ObjectIdentifier: UInt64] = [:]
-        var sum: UInt64 = 0
-        var stuck = Array(repeating: 0, count: state.queues.count)
-        for (id, ring) in state.rings {
-          sum &+= ring.count.load(ordering: .relaxed)
-          let serving = ring.serving.load(ordering: .relaxed)
-          guard serving != 0 else { continue }
-          now[id] = serving
-          if seen[id] == serving { stuck[ring.queue] += 1 }
-        }
-        for queue in stuck.indices where stuck[queue] > 0 {
-          state.queues[queue].occupied += stuck[queue]
-          addThread(queue, &state)
-          state.queues[queue].occupied -= stuck[queue]
-        }
-        return (now, sum)
-      }
-      if now.isEmpty, sum == total, liesDown() {
-        state.wait(for: busy) { state -> Void? in
-          state.phase == .over || !isAsleep.load(ordering: .relaxed) ? () : nil
-        }
-      }
-      seen = now
-      total = sum
-    }
-    state.withLock { $0.isWatched = false }
-    changed.broadcast()
-  }
-
-  /// Tells that the watcher will sleep, unless a request is being served: whoever began it would not
-  /// have woken the watcher.
-  private func liesDown() -> Bool {
-    isAsleep.store(true, ordering: .sequentiallyConsistent)
-    let isServing = state.withLock {
-      $0.rings.values.contains { $0.serving.load(ordering: .sequentiallyConsistent) != 0 }
-    }
-    if isServing { isAsleep.store(false, ordering: .relaxed) }
-    return !isServing
   }
 }
