@@ -22,10 +22,17 @@ let package = Package(
     .executable(name: "sidecarfs", targets: ["sidecarfs"]),
     .library(name: "ExtendedAttributes", targets: ["ExtendedAttributes"]),
   ],
+  traits: [
+    .trait(
+      name: "IOUring",
+      description: "The kernel may hand requests over by io_uring (Linux 6.14); needs liburing."),
+    .default(enabledTraits: ["IOUring"]),
+  ],
   targets: [
     // C, seen from Swift: headers only.
     .systemLibrary(name: "CLinux"),
     .systemLibrary(name: "CFUSE", pkgConfig: "fuse3", providers: [.apt(["libfuse3-dev"])]),
+    .systemLibrary(name: "CURing", pkgConfig: "liburing", providers: [.apt(["liburing-dev"])]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
 
     // From the bottom up; a target knows only those named in its dependencies.
@@ -37,8 +44,12 @@ let package = Package(
       name: "SidecarStore", dependencies: ["SQLite", "AttributeModel", "LinuxSystem"],
       swiftSettings: safe),
     .target(
-      name: "FUSE", dependencies: ["CFUSE", "CLinux", "LinuxSystem"], cSettings: gnu,
-      swiftSettings: common),
+      name: "FUSE",
+      dependencies: [
+        "CFUSE", "CLinux", "LinuxSystem",
+        .target(name: "CURing", condition: .when(traits: ["IOUring"])),
+      ],
+      cSettings: gnu, swiftSettings: common),
     .target(
       name: "Overlay", dependencies: ["FUSE", "SidecarStore", "AttributeModel", "LinuxSystem"],
       swiftSettings: safe),

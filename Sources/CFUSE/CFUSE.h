@@ -31,6 +31,8 @@ enum {
   cfuse_init_in_flags = 12,
   cfuse_init_in_flags2 = 16,
   cfuse_init_out_flags = 12,
+  cfuse_init_out_max_write = 20,
+  cfuse_init_out_max_pages = 28,
   cfuse_init_out_flags2 = 32,
   cfuse_init_out_max_stack_depth = 36,
   cfuse_init_out_size = 64,

@@ -152,6 +152,17 @@ static inline int clinux_adopt_orphans(void) {
 
 static inline void clinux_set_thread_name(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
 
+/// Lets the calling thread run on one processor only; 0, or -1 and errno. Numbers below 1024.
+static inline int clinux_run_on_processor(unsigned int processor) {
+  unsigned long set[1024 / (8 * sizeof(unsigned long))] = {0};
+  if (processor >= 1024) {
+    errno = EINVAL;
+    return -1;
+  }
+  set[processor / (8 * sizeof *set)] = 1UL << processor % (8 * sizeof *set);
+  return (int)syscall(SYS_sched_setaffinity, 0, sizeof set, set);
+}
+
 static inline char *const *clinux_environment(void) { return __environ; }
 
 // Sockets of the Unix domain: glibc's prototypes take transparent unions, which do not import.

@@ -14,7 +14,9 @@ struct MountSettings {
   var cache = CachePolicy.auto
   var threads = max(4, Processes.processorCount)
   /// What the kernel is asked to do, if it can.
-  var features = KernelFeatures.all
+  var features = KernelFeatures.usual
+  /// What of it there is no use in mounting without.
+  var demanded: KernelFeatures = []
   /// Options for the kernel, such as `nosuid`.
   var kernelOptions: [String] = []
 
@@ -34,7 +36,11 @@ struct MountSettings {
     Option(
       name: "without", value: "FEATURE",
       help: "do without something that the kernel can do: passthrough, privileges,"
-        + " parallel-directories (may be repeated)"),
+        + " parallel-directories, io_uring (may be repeated)"),
+    Option(
+      name: "io-uring",
+      help: "take requests by io_uring, which several programs at once gain by (Linux 6.14, where"
+        + " root has allowed it)"),
     Option(name: "read-only", letter: "r", help: "refuse every change"),
     Option(
       name: "allow-other",
@@ -70,7 +76,13 @@ struct MountSettings {
           remedy: "choose a number from 1 to 256")
       }
       threads = number
-    case "without": features.subtract(try feature(value))
+    case "io-uring":
+      features.insert(.ring)
+      demanded.insert(.ring)
+    case "without":
+      let feature = try feature(value)
+      features.subtract(feature)
+      demanded.subtract(feature)
     case "options": try takeList(value)
     default: return false
     }
@@ -139,6 +151,25 @@ struct MountSettings {
     }
   }
 
+  /// Sees that io_uring can be had when it is demanded, before anything is made.
+  func checkRing() throws(CommandFailure) {
+    guard demanded.contains(.ring) else { return }
+    let parameter = FileName("/sys/module/fuse/parameters/enable_uring")
+    let isAllowed = try? FileDescriptor.open(parameter, .readOnly).readToEnd().first
+    guard isAllowed == UInt8(ascii: "Y") else {
+      throw CommandFailure(
+        .mount, "io_uring: the kernel does not offer it for FUSE",
+        remedy: "on Linux 6.14 or newer, have root do: echo Y > \(parameter)")
+    }
+    do throws(Errno) { try Session.checkRing() } catch {
+      throw CommandFailure(
+        .mount, "io_uring: \(error)",
+        remedy: error == .notImplemented
+          ? "build with liburing, or mount without io_uring"
+          : "let this process use io_uring (sysctl kernel.io_uring_disabled, seccomp)")
+    }
+  }
+
   /// The list after `-o`. A comma inside a value is written `\,`.
   private mutating func takeList(_ list: FileName?) throws(CommandFailure) {
     for item in Self.items(of: list?.bytes ?? []) {
@@ -156,6 +187,7 @@ struct MountSettings {
       case "rw": isReadOnly = false
       case "allow_other": allowsOthers = true
       case "foreground", "debug", "salvage": _ = try take(name, nil)
+      case "io_uring": _ = try take("io-uring", nil)
       case _ where Self.forKernel.contains(name): kernelOptions.append(name)
       case _ where Self.forOthers.contains(name): continue
       default:

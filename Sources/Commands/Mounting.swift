@@ -25,6 +25,7 @@ final class Mounting: Sendable {
     started: @escaping @Sendable () -> Void
   ) throws(CommandFailure) {
     Processes.raiseOpenFileLimit()
+    try settings.checkRing()
     let isRoot = Processes.effectiveUser == 0
     let source = try Self.openSource(sourcePath, settings.identity)
     let location = try Self.location(of: source, settings.store)
@@ -56,12 +57,14 @@ final class Mounting: Sendable {
     options.isReadOnly = settings.isReadOnly
     options.others = settings.kernelOptions
     options.features = settings.features
+    options.demanded = settings.demanded
     options.isSlow = source.isRemote
     options.stackDepth = source.isStacked ? 2 : 1
     // fusermount3 writes its reasons where we write ours.
     let held = StandardError.hold()
     do throws(MountError) {
-      session = try Session(overlay, options, trace: trace, started: started)
+      session = try Session(
+        overlay, options, trace: trace, report: report, started: started)
       try session.mount(at: mountPoint)
       device = Self.device(of: mountPoint)
       try? overlay.isMounted(at: mountPoint)

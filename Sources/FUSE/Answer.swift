@@ -49,6 +49,7 @@ enum Answer {
       }
       return result
     case .file(let range):
+      if let ring = Ring.current { return ring.reply(request, range) }
       return cfuse_reply_file(request, range.file.raw, Int(range.offset), range.count)
     case .written(let count): return fuse_reply_write(request, count)
     case .offset(let offset): return fuse_reply_lseek(request, Int(offset))

@@ -18,11 +18,12 @@ final class Handshake: Sendable {
   private static let headerSize = 40
   private static let answerHeaderSize = 16
   /// `FUSE_PARALLEL_DIROPS`, `FUSE_HANDLE_KILLPRIV_V2`, `FUSE_INIT_EXT`; in the second word of flags,
-  /// `FUSE_PASSTHROUGH`.
+  /// `FUSE_PASSTHROUGH` and `FUSE_OVER_IO_URING`.
   private static let parallelDirectories: UInt32 = 1 << 18
   private static let privileges: UInt32 = 1 << 28
   private static let hasMoreFlags: UInt32 = 1 << 30
   private static let passthrough: UInt32 = 1 << 5
+  private static let ring: UInt32 = 1 << 9
 
   private let wanted: KernelFeatures
   /// How many file systems may lie upon each other below ours, it included.
@@ -52,7 +53,10 @@ final class Handshake: Sendable {
     if flags & Self.privileges != 0 { offered.insert(.privileges) }
     // The second word came with Linux 5.17.
     let more = request.word(at: Self.headerSize + Int(cfuse_init_in_flags2)) ?? 0
-    if flags & Self.hasMoreFlags != 0, more & Self.passthrough != 0 { offered.insert(.passthrough) }
+    if flags & Self.hasMoreFlags != 0 {
+      if more & Self.passthrough != 0 { offered.insert(.passthrough) }
+      if more & Self.ring != 0 { offered.insert(.ring) }
+    }
     let all = offered
     meeting.withLock {
       $0.unique = UInt64(high) << 32 | UInt64(low)
@@ -61,7 +65,13 @@ final class Handshake: Sendable {
   }
 
   /// The answer to INIT with what we add to it, when this is the one.
-  func completed(_ parts: UnsafeBufferPointer<iovec>) -> [UInt8]? {
+  ///
+  /// `prepareRings` makes ready for requests of so many bytes that come by io_uring, and says whether
+  /// they can: once it is accepted the kernel holds all requests back until each of its queues is
+  /// served.
+  func completed(
+    _ parts: UnsafeBufferPointer<iovec>, prepareRings: (_ payload: Int) -> Bool
+  ) -> [UInt8]? {
     meeting.withLock { meeting in
       guard let unique = meeting.unique, !isOver else { return nil }
       var answer = parts.flatMap {
@@ -76,6 +86,9 @@ final class Handshake: Sendable {
       // A refusal, or an answer of before Linux 4.x, has no room for more.
       guard answer.count == Self.answerHeaderSize + Int(cfuse_init_out_size) else { return answer }
       meeting.accepted = meeting.offered.intersection(wanted)
+      if meeting.accepted.contains(.ring), !prepareRings(Self.payload(in: answer)) {
+        meeting.accepted.remove(.ring)
+      }
       complete(&answer, meeting.accepted)
       return answer
     }
@@ -85,6 +98,10 @@ final class Handshake: Sendable {
     var flags: UInt32 = 0
     if accepted.contains(.parallelDirectories) { flags |= Self.parallelDirectories }
     if accepted.contains(.privileges) { flags |= Self.privileges }
+    if accepted.contains(.ring) {
+      flags |= Self.hasMoreFlags
+      answer.or(Self.ring, at: Self.answerHeaderSize + Int(cfuse_init_out_flags2))
+    }
     if accepted.contains(.passthrough) {
       flags |= Self.hasMoreFlags
       answer.or(Self.passthrough, at: Self.answerHeaderSize + Int(cfuse_init_out_flags2))
@@ -93,38 +110,16 @@ final class Handshake: Sendable {
     answer.or(flags, at: Self.answerHeaderSize + Int(cfuse_init_out_flags))
   }
 
-  /// Stands between libfuse and /dev/fuse; libfuse calls these in place of read(2) and writev(2).
-  static func interpose(on session: OpaquePointer) throws(MountError) {
-    var calls = fuse_custom_io()
-    calls.read = { file, buffer, room, context in
-      let count = Glibc.read(file, buffer, room)
-      guard count > 0, let handshake = Handshake.of(context), !handshake.isOver else {
-        return count
-      }
-      handshake.saw(UnsafeRawBufferPointer(start: buffer, count: count))
-      return count
+  /// The most that the kernel puts behind the headers of a request, after the answer to INIT.
+  private static func payload(in answer: [UInt8]) -> Int {
+    let (written, pages) = answer.withUnsafeBytes {
+      (
+        $0.word(at: answerHeaderSize + Int(cfuse_init_out_max_write)),
+        $0.word(at: answerHeaderSize + Int(cfuse_init_out_max_pages))
+      )
     }
-    calls.writev = { file, parts, count, context in
-      if let handshake = Handshake.of(context), !handshake.isOver,
-        let answer = handshake.completed(UnsafeBufferPointer(start: parts, count: Int(count)))
-      {
-        return answer.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
-      }
-      return Glibc.writev(file, parts, count)
-    }
-    calls.splice_receive = { from, fromOffset, to, toOffset, count, flags, _ in
-      Glibc.splice(from, fromOffset, to, toOffset, count, flags)
-    }
-    calls.splice_send = { from, fromOffset, to, toOffset, count, flags, _ in
-      Glibc.splice(from, fromOffset, to, toOffset, count, flags)
-    }
-    guard fuse_session_custom_io(session, &calls, fuse_session_fd(session)) == 0 else {
-      throw MountError(message: LibraryLog.take("libfuse does not let us see requests"))
-    }
-  }
-
-  private static func of(_ context: UnsafeMutableRawPointer?) -> Handshake? {
-    context.map { Unmanaged<SessionContext>.fromOpaque($0).takeUnretainedValue().handshake }
+    // `FUSE_MIN_READ_BUFFER`; the second word is a number of pages in its lower half.
+    return max(8192, Int(written ?? 0), Int((pages ?? 0) & 0xffff) * 4096)
   }
 }
 

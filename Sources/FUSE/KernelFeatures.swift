@@ -14,13 +14,20 @@ public struct KernelFeatures: OptionSet, Sendable {
   public static let privileges = KernelFeatures(rawValue: 2)
   /// Lookups and lists of one directory come side by side (`FUSE_PARALLEL_DIROPS`, 4.7).
   public static let parallelDirectories = KernelFeatures(rawValue: 4)
+  /// Requests come by io_uring, to the processor of the caller (`FUSE_OVER_IO_URING`, 6.14, where
+  /// the administrator has allowed it).
+  public static let ring = KernelFeatures(rawValue: 8)
+  /// What is asked for by itself: not `ring`, by which a single program gains nothing for sure.
+  public static let usual: KernelFeatures = [.passthrough, .privileges, .parallelDirectories]
   /// All of them.
-  public static let all: KernelFeatures = [.passthrough, .privileges, .parallelDirectories]
+  public static let all: KernelFeatures = [
+    .passthrough, .privileges, .parallelDirectories, .ring,
+  ]
 
   /// The name of each, for people.
   public static let named: [(name: String, feature: KernelFeatures)] = [
     ("passthrough", .passthrough), ("privileges", .privileges),
-    ("parallel-directories", .parallelDirectories),
+    ("parallel-directories", .parallelDirectories), ("io_uring", .ring),
   ]
 
   /// The names of those in the set.

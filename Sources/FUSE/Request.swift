@@ -53,7 +53,10 @@ public struct Request {
   /// Nobody waits for the answer any more: the kernel has taken the request back, because a signal
   /// came for the caller, or the session ends.
   public var isInterrupted: Bool {
-    raw != nil && fuse_req_interrupted(raw) != 0 || context?.workers.isStopping == true
+    if raw == nil { return false }
+    if fuse_req_interrupted(raw) != 0 || context?.workers.isStopping == true { return true }
+    // Of a signal that comes between the call and the ring, Linux (6.18) does not tell us.
+    return Ring.current != nil && PendingSignals.exist(for: pid)
   }
 
   /// Runs `body`, which may wait for another request, while a spare thread serves in its place.

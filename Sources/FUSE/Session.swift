@@ -20,6 +20,9 @@ public struct MountOptions: Sendable {
   public var isSlow = false
   /// What is asked of the kernel, if it offers it.
   public var features = KernelFeatures.all
+  /// What of it there is no use in mounting without: ``Session/serve()`` then ends with
+  /// `EOPNOTSUPP` before anything is served.
+  public var demanded: KernelFeatures = []
   /// How many file systems may lie upon each other, ours and the source's included: 1 for a source
   /// that lies upon nothing, 2 for one such as overlayfs. More than 2 the kernel does not allow.
   public var stackDepth: UInt32 = 1
@@ -63,26 +66,27 @@ public final class Session: @unchecked Sendable {
   private let workers: WorkerLoop
   private let mounted = Lock<Bool>(false)
 
-  /// Prepares a session; `trace` gets a line a request, `started` is called when the kernel has
-  /// said hello: from then on the mount can be used.
+  /// Prepares a session; `trace` gets a line a request, `report` one about what is not as it should
+  /// be, `started` is called when the kernel has said hello: from then on the mount can be used.
   ///
   /// Throws ``MountError`` for options that libfuse does not know.
   public init(
     _ fileSystem: any FileSystem, _ options: MountOptions,
-    trace: (@Sendable (String) -> Void)? = nil, started: @escaping @Sendable () -> Void = {}
+    trace: (@Sendable (String) -> Void)? = nil,
+    report: @escaping @Sendable (String) -> Void = { _ in },
+    started: @escaping @Sendable () -> Void = {}
   ) throws(MountError) {
     LibraryLog.capture()
     let workers = WorkerLoop(threads: options.threads, isSlow: options.isSlow)
     let context = SessionContext(
       fileSystem, trace: trace, workers: workers,
-      Handshake(options.features, stackDepth: options.stackDepth), started: started)
+      Handshake(options.features, stackDepth: options.stackDepth), demanded: options.demanded,
+      report: report, started: started)
     self.workers = workers
     self.context = context
     var table = operationTable()
-    table.`init` = { context, connection in
-      guard let context, let connection else { return }
-      negotiate(connection)
-      Unmanaged<SessionContext>.fromOpaque(context).takeUnretainedValue().started()
+    table.`init` = { _, connection in
+      if let connection { negotiate(connection) }
     }
     let words = [options.subtype] + options.arguments.flatMap { ["-o", $0] }
     let made = withArguments(words) { arguments in
@@ -103,12 +107,12 @@ public final class Session: @unchecked Sendable {
     }
     mounted.withLock { $0 = true }
     do throws(MountError) {
-      try Handshake.interpose(on: session.pointer)
+      try Interposition.begin(on: session.pointer)
     } catch {
       unmount()
       throw error
     }
-    context.start(session)
+    context.start(session, at: path)
   }
 
   /// Serves requests until the mount is gone or ``stop()`` is called; then unmounts what is left.
@@ -135,6 +139,13 @@ public final class Session: @unchecked Sendable {
     let accepted = context.handshake.accepted
     return context.passthrough.isPossible ? accepted : accepted.subtracting(.passthrough)
   }
+
+  /// Whether this process may have what ``KernelFeatures/ring`` needs of it; the kernel's part shows
+  /// at the mount only.
+  ///
+  /// `ENOSYS` when this was built without liburing or the kernel has no io_uring, `EPERM` where it is
+  /// forbidden.
+  public static func checkRing() throws(Errno) { _ = try Ring(queue: 0, device: -1, payload: 8192) }
 
   private func unmount() {
     let wasMounted = mounted.withLock { mounted in

@@ -1,4 +1,5 @@
 import CFUSE
+import Glibc
 import LinuxSystem
 import Synchronization
 
@@ -12,21 +13,29 @@ final class SessionContext: Sendable {
   let handshake: Handshake
   let passthrough = Passthrough()
   let started: @Sendable () -> Void
+  let report: @Sendable (String) -> Void
+  /// What there is no use in serving without.
+  let demanded: KernelFeatures
   private let session = Lock<SessionPointer?>(nil)
+  private let mountPoint = Lock<FileName?>(nil)
 
   init(
     _ fileSystem: any FileSystem, trace: (@Sendable (String) -> Void)?, workers: WorkerLoop,
-    _ handshake: Handshake, started: @escaping @Sendable () -> Void
+    _ handshake: Handshake, demanded: KernelFeatures,
+    report: @escaping @Sendable (String) -> Void, started: @escaping @Sendable () -> Void
   ) {
     self.fileSystem = fileSystem
     self.trace = trace
     self.workers = workers
     self.handshake = handshake
     self.started = started
+    self.report = report
+    self.demanded = demanded
   }
 
   /// The session is mounted.
-  func start(_ session: SessionPointer) {
+  func start(_ session: SessionPointer, at mountPoint: FileName) {
+    self.mountPoint.withLock { $0 = mountPoint }
     self.session.withLock { $0 = session }
     passthrough.start(fuse_session_fd(session.pointer))
   }
@@ -45,6 +54,27 @@ final class SessionContext: Sendable {
       // the caller of a request may hold.
       if let session = $0 { _ = fuse_lowlevel_notify_inval_inode(session.pointer, id, -1, 0) }
     }
+  }
+
+  /// Makes ready for requests that come by io_uring, of so many bytes; false, and reported, when they
+  /// cannot.
+  func prepareRings(_ payload: Int) -> Bool {
+    guard let session = session.withLock({ $0 }) else { return false }
+    do throws(Errno) {
+      let path = mountPoint.withLock { $0 }
+      try workers.rings.prepare(session, at: path, payload: payload)
+      return true
+    } catch {
+      report("requests come through /dev/fuse, as there is no io_uring for them: \(error)")
+      return false
+    }
+  }
+
+  /// The kernel has our answer: from now on the mount can be used.
+  func greeted() {
+    let accepted = handshake.accepted
+    workers.rings.begin(accepted.contains(.ring), report: report)
+    if accepted.isSuperset(of: demanded) { started() } else { workers.fail(Errno(EOPNOTSUPP)) }
   }
 
   static func of(_ request: fuse_req_t?) -> SessionContext? {

@@ -22,6 +22,8 @@ final class WorkerLoop: Sendable {
   private let changed = Condition()
   private let wanted: Int
   private let turns: ReadingTurns
+  /// Those that serve what comes another way.
+  let rings: RingThreads
   /// Everything may take long: the source is reached over a network.
   private let isSlow: Bool
 
@@ -31,6 +33,7 @@ final class WorkerLoop: Sendable {
   init(threads: Int, isSlow: Bool) {
     wanted = max(1, threads)
     self.isSlow = isSlow
+    rings = RingThreads(threads: threads, isSlow: isSlow)
     turns = ReadingTurns(limit: min(wanted, Processes.processorCount))
     state = Lock(State())
   }
@@ -55,6 +58,7 @@ final class WorkerLoop: Sendable {
       state.threads.isEmpty ? true : state.isStopping ? false : nil
     }
     if !isOver { while !wakeAll() {} }
+    rings.end()
     turns.stop()
     state.wait(for: changed) { state -> Void? in state.isWatched ? nil : () }
     if let failure = state.withLock({ $0.failure }) { throw failure }
@@ -78,7 +82,14 @@ final class WorkerLoop: Sendable {
     changed.broadcast()
   }
 
+  /// Ends ``run(_:)`` with an error.
+  func fail(_ error: Errno) {
+    state.withLock { $0.failure = $0.failure ?? error }
+    stop()
+  }
+
   func waiting<Result>(_ body: () throws(Errno) -> Result) throws(Errno) -> Result {
+    if let ring = Ring.current { return try rings.waiting(ring, body) }
     let admitted = state.withLock { state -> Bool in
       guard state.waiting < waitingLimit else { return false }
       state.waiting += 1
@@ -142,30 +153,14 @@ final class WorkerLoop: Sendable {
         fuse_session_exit(session)
         throw Errno(-count)
       }
-      admitTemporaryFiles(buffer)
-      if mayTakeLong(buffer) {
+      buffer.admitTemporaryFile()
+      if isSlow || buffer.mayTakeLong {
         turns.pass(seat)
         return fuse_session_process_buf(session, &buffer)
       }
       turns.begin(seat)
       fuse_session_process_buf(session, &buffer)
       if !turns.end(seat) { return }
-    }
-  }
-
-  /// What is not over in the time of a few system calls: what waits for a disk, or for another
-  /// process. What was thought short and is not, others find out.
-  private func mayTakeLong(_ buffer: fuse_buf) -> Bool {
-    if isSlow { return true }
-    guard buffer.flags.rawValue & FUSE_BUF_IS_FD.rawValue == 0, let memory = buffer.mem,
-      buffer.size >= MemoryLayout<cfuse_in_header>.size
-    else { return false }
-    switch memory.assumingMemoryBound(to: cfuse_in_header.self).pointee.opcode {
-    case UInt32(FUSE_FSYNC.rawValue), UInt32(FUSE_FSYNCDIR.rawValue), UInt32(FUSE_SETLK.rawValue),
-      UInt32(FUSE_SETLKW.rawValue), UInt32(FUSE_FALLOCATE.rawValue),
-      UInt32(FUSE_COPY_FILE_RANGE.rawValue):
-      return true
-    default: return false
     }
   }
 
@@ -186,19 +181,6 @@ final class WorkerLoop: Sendable {
     }
     if isStopping { turns.stop() }
     changed.broadcast()
-  }
-
-  /// Linux 6.1 asks for nameless files with an opcode that libfuse 3.14 does not know. The request
-  /// and its answer are laid out as those of CREATE, with the name "/", which no create can have:
-  /// so it is given to libfuse as one.
-  private func admitTemporaryFiles(_ buffer: fuse_buf) {
-    guard buffer.flags.rawValue & FUSE_BUF_IS_FD.rawValue == 0, let memory = buffer.mem,
-      buffer.size >= MemoryLayout<cfuse_in_header>.size
-    else { return }
-    let header = memory.assumingMemoryBound(to: cfuse_in_header.self)
-    if header.pointee.opcode == UInt32(cfuse_opcode_tmpfile) {
-      header.pointee.opcode = UInt32(cfuse_opcode_create)
-    }
   }
 
   private func ignoreWakeSignal() {

@@ -26,6 +26,29 @@ public enum Processes {
   /// How many processors there are to run on.
   public static var processorCount: Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
 
+  /// How many processors the kernel has made room for, those that are switched off among them.
+  public static func possibleProcessors() throws(Errno) -> Int {
+    let path = FileName("/sys/devices/system/cpu/possible")
+    return try processors(in: FileDescriptor.open(path, .readOnly).readToEnd())
+  }
+
+  /// The count of a list such as "0-3,8". `EINVAL` for what is none.
+  static func processors(in list: [UInt8]) throws(Errno) -> Int {
+    var count = 0
+    for range in list.split(whereSeparator: { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: "\n") })
+    {
+      let ends = range.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false).map {
+        Int(String(decoding: $0, as: UTF8.self))
+      }
+      guard ends.count <= 2, let first = ends.first ?? nil, let last = ends.last ?? nil,
+        first >= 0, first <= last, last < 1 << 20, count < 1 << 20
+      else { throw .invalidArgument }
+      count += last - first + 1
+    }
+    guard count > 0 else { throw .invalidArgument }
+    return count
+  }
+
   /// Ends the process. The corresponding function is `exit`.
   public static func exit(_ status: Int32) -> Never { Glibc.exit(status) }
 

@@ -25,6 +25,13 @@ public enum Threads {
     }
     pthread_detach(thread)
   }
+
+  /// Keeps the calling thread, and those that it starts, on one processor. `EINVAL` for one that is
+  /// switched off or not for this process. The corresponding system call is `sched_setaffinity`.
+  public static func stay(onProcessor number: Int) throws(Errno) {
+    guard let number = UInt32(exactly: number) else { throw .invalidArgument }
+    try call { clinux_run_on_processor(number) }
+  }
 }
 
 private final class ThreadBody: Sendable {

@@ -72,4 +72,43 @@ import Testing
     #expect(throws: Errno.nameTooLong) { _ = try LocalSocket.listen(at: tooLong) }
     #expect(throws: Errno.nameTooLong) { _ = try LocalSocket.connect(to: tooLong) }
   }
+
+  @Test func processorsAreCounted() throws {
+    for (list, count) in [("0\n", 1), ("0-3\n", 4), ("0,2-3,8-11\n", 7), ("0-1048575", 1 << 20)] {
+      #expect(try Processes.processors(in: Array(list.utf8)) == count, "\(list)")
+    }
+    for list in ["", "\n", "x", "-", "-1", "1-", "3-0", "0-1-2", "0-99999999", "0--1", "0-\u{7f}"] {
+      #expect(throws: Errno.invalidArgument, "\(list)") {
+        try Processes.processors(in: Array(list.utf8))
+      }
+    }
+    #expect(try Processes.possibleProcessors() >= Processes.processorCount)
+  }
+
+  @Test func signalsWait() throws {
+    let none = "SigQ:\t0/1\nSigPnd:\t0000000000000000\nShdPnd:\t0000000000000000\n"
+    #expect(!PendingSignals.exist(in: Array((none + "SigBlk:\t0000000000000000\n").utf8)))
+    for field in ["SigPnd", "ShdPnd"] {
+      let status = none.replacing(
+        "\(field):\t0000000000000000", with: "\(field):\t0000000000002000")
+      for (blocked, isSeen) in [("0000000000000000", true), ("0000000000002000", false)] {
+        let text = status + "SigBlk:\t\(blocked)\n"
+        #expect(PendingSignals.exist(in: Array(text.utf8)) == isSeen, "\(text)")
+      }
+    }
+    // Of a thread that lets one wait, and of nobody.
+    let seen = onThread {
+      var set = sigset_t()
+      sigemptyset(&set)
+      sigaddset(&set, SIGUSR2)
+      pthread_sigmask(SIG_BLOCK, &set, nil)
+      pthread_kill(pthread_self(), SIGUSR2)
+      let blocked = PendingSignals.exist(for: Int32(gettid()))
+      var number: Int32 = 0
+      sigwait(&set, &number)
+      return blocked
+    }
+    #expect(!seen, "it is blocked")
+    #expect(!PendingSignals.exist(for: 0) && !PendingSignals.exist(for: Int32.max))
+  }
 }

@@ -10,12 +10,15 @@ import Testing
   static let kinds: [SourceKind] =
     isLong ? SourceKind.allCases : [.ramfs, .ext4]
 
-  @Test(arguments: kinds) func hammer(_ kind: SourceKind) throws {
+  /// With requests through /dev/fuse; on one kind each other way as well.
+  static let runs = kinds.map { ($0, [String]()) } + transports.dropFirst().map { (kinds[0], $0) }
+
+  @Test(arguments: runs) func hammer(_ kind: SourceKind, _ transport: [String]) throws {
     let scratch = try Scratch()
     let source = try Source(kind, in: scratch)
     rmdir(source.path + "/lost+found")
     let store = try scratch.directory("store")
-    let mount = try Mount(source.path, store: store, in: scratch)
+    let mount = try Mount(source.path, store: store, options: transport, in: scratch)
     let root = mount.mountPoint
     #expect(try statusNumber("known_objects", of: mount) == 1)
     let before = openFiles(mount)
@@ -148,9 +151,11 @@ func dropCaches() throws(Errno) {
 }
 
 /// What a mount's daemon has open, but for what its threads come to need one after the other: a
-/// connection to the store that reads, and a pair of pipes to move data through.
+/// connection to the store that reads, a pair of pipes to move data through, a ring.
 func openFiles(_ mount: Mount) -> [String] {
-  targets(ofDaemon: mount).filter { !$0.contains("/store.db") && !$0.hasPrefix("pipe:") }
+  targets(ofDaemon: mount).filter { target in
+    !["/store.db", "pipe:", "[io_uring]"].contains { target.contains($0) }
+  }
 }
 
 /// What the descriptors of a mount's daemon lead to.

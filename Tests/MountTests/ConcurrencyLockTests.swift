@@ -6,11 +6,13 @@ import Testing
 /// Locks between processes: those on a mount, and one on the mount with one underneath, answer as
 /// they do on a native file system.
 @Suite(.needsFuse) struct ConcurrencyLocks {
-  @Test(arguments: [SourceKind.ramfs, .tmpfs]) func scenes(_ kind: SourceKind) throws {
+  @Test(arguments: [SourceKind.ramfs, .tmpfs], transports)
+  func scenes(_ kind: SourceKind, _ transport: [String]) throws {
     let scratch = try Scratch()
     let native = try Source(.tmpfs, in: scratch, named: "native")
     let source = try Source(kind, in: scratch, named: "source")
-    let mount = try Mount(source.path, store: scratch.directory("store"), in: scratch)
+    let mount = try Mount(
+      source.path, store: scratch.directory("store"), options: transport, in: scratch)
     for (name, scene) in Self.scenes {
       func lines(_ directories: [String], _ showsHolders: Bool) throws -> [String] {
         let file = name.replacing(" ", with: "-")
@@ -42,11 +44,12 @@ import Testing
   }
 
   /// Twenty wait, with two threads to serve them: whoever does not wait is served all the same.
-  @Test func moreWaitersThanThreads() throws {
+  @Test(arguments: transports) func moreWaitersThanThreads(_ transport: [String]) throws {
     let scratch = try Scratch()
     let source = try Source(.ramfs, in: scratch)
     let mount = try Mount(
-      source.path, store: scratch.directory("store"), options: ["--threads", "2"], in: scratch)
+      source.path, store: scratch.directory("store"), options: ["--threads", "2"] + transport,
+      in: scratch)
     let path = mount.mountPoint + "/f"
     try writeFile(path, [])
     let before = openFiles(mount).count

@@ -48,7 +48,8 @@ final class CrashWriter: @unchecked Sendable {
     let action = generator.withLock { $0.next() }
     if progress.withLock({ $0.problem != nil || $0.pending != nil }) { return false }
     let answer = here.perform(action)
-    let isDead = ["ENOTCONN", "ECONNABORTED", "EINTR"].contains { answer.contains($0) }
+    // The last is what the kernel says of a request that was on its way by io_uring.
+    let isDead = ["ENOTCONN", "ECONNABORTED", "EINTR", "ECANCELED"].contains { answer.contains($0) }
     if isDead {
       progress.withLock { $0.pending = action }
       return false

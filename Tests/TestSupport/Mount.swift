@@ -20,11 +20,13 @@ package final class Mount: Sendable {
   private let user: User?
   private let openFiles: Int?
   private let environment: [String: String]
+  private let allowance: RingAllowance?
   private let daemon = Lock<Child?>(nil)
 
   /// Mounts `source` at `mountPoint` (by default a new directory in `scratch`).
   ///
-  /// `options` are the command's own, such as `--cache never` or `-o ro`. Returns when the mount
+  /// `options` are the command's own, such as `--cache never` or `-o ro`; `SIDECARFS_TEST_OPTIONS`
+  /// adds some to every mount, such as "-o io_uring", for which the kernel is told to. Returns when the mount
   /// answers; throws `Ended` with the daemon's words when it ends instead, `Overdue` when neither
   /// happens. With `openFiles` that is as many as the daemon may open (`ulimit -n`).
   package init(
@@ -41,6 +43,10 @@ package final class Mount: Sendable {
     self.store = store
     self.log = scratch.path("mount-\(number).log")
     self.options = options
+    let all = options + Self.added
+    allowance =
+      all.contains { $0.split(separator: ",").contains("io_uring") }
+      ? try RingAllowance() : nil
     self.user = user
     self.openFiles = openFiles
     self.environment = environment
@@ -99,6 +105,9 @@ package final class Mount: Sendable {
     self.daemon.withLock { $0 = nil }
   }
 
+  /// Sends the daemon a signal.
+  package func signal(_ number: Int32) { daemon.withLock { $0 }?.signal(number) }
+
   /// Asks the daemon to end, by SIGTERM, and waits for it; throws `Ended` unless its status is 0.
   package func terminate(within limit: Duration) throws {
     guard let daemon = daemon.withLock({ $0 }) else { return }
@@ -109,12 +118,14 @@ package final class Mount: Sendable {
   }
 
   private static let count = Lock(0)
+  private static let added = (getenv("SIDECARFS_TEST_OPTIONS").map { String(cString: $0) } ?? "")
+    .split(separator: " ").map(String.init)
 
   private func start(_ options: [String]) throws {
     var command = [try daemonBinary(), "mount", "--foreground"]
     if let openFiles { command = ["prlimit", "--nofile=\(openFiles):\(openFiles)"] + command }
     if let store { command += ["--store", store] }
-    command += options + [source, mountPoint]
+    command += options + Self.added + [source, mountPoint]
     let files = [
       try call(open("/dev/null", O_RDONLY | O_CLOEXEC)),
       try call(open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o666)),
