@@ -37,7 +37,7 @@ extension Overlay {
     _ passage: Passage
   ) -> Opened {
     let handle = OpenFile(file, appends: flags.contains(.append))
-    inode.state.withLock { $0.opened = handle }
+    inode.withState { $0.opened = handle }
     return Opened(handle: handle, keepsCache: keepsPages(of: inode), passage: passage)
   }
 
@@ -80,7 +80,12 @@ extension Overlay {
 
   /// The descriptor closes with the handle.
   public func release(_ handle: Handle, _ node: Node) {
-    (node as? Inode)?.locksIfAny?.release(handle: handle)
+    guard let inode = try? inode(node) else { return }
+    let locks = inode.withState { state in
+      if state.opened === handle { state.opened = nil }
+      return state.locks
+    }
+    locks?.release(handle: handle)
   }
 
   /// Data is on the disk after this, and so are the attributes that were set before it.

@@ -47,7 +47,7 @@ extension Overlay {
     }
     let inode = try retained(file, status, volume, own ?? name, in: parent)
     if inode !== rootInode { inode.saw(own ?? name, in: parent, links: status.links) }
-    if own == nil { inode.state.withLock { $0.isUnlisted = true } }
+    if own == nil { inode.withState { $0.isUnlisted = true } }
     let node = node(for: inode, spelled: name, in: parent)
     let shown = shown(status, of: node, inode)
     nameIfNameless(inode)
@@ -109,7 +109,7 @@ extension Overlay {
     }
     let inode = Inode(file, status, volume, naming, key)
     inode.saw(own ?? name, in: parent, links: status.links)
-    if own == nil { inode.state.withLock { $0.isUnlisted = true } }
+    if own == nil { inode.withState { $0.isUnlisted = true } }
     return inode
   }
 
@@ -170,7 +170,7 @@ extension Overlay {
     for inode in ancestors {
       do throws(Errno) {
         if inode.naming == .byName {
-          guard inode.state.withLock({ $0.isOrphan }) else { continue }
+          guard inode.withState({ $0.isOrphan }) else { continue }
           let key = try key(of: inode)
           try store.unlink(key, Entry(parent: key, name: []), isLast: true)
           if !nodes.contains(inode) { try store.discard(key) }
@@ -188,7 +188,7 @@ extension Overlay {
 
   /// Nobody can reach the inode any more. If its last name is gone too, so is the object.
   func dropIfOrphan(_ inode: Inode) {
-    guard inode.state.withLock({ $0.isOrphan }), inode.volume.key != nil else { return }
+    guard inode.withState({ $0.isOrphan }), inode.volume.key != nil else { return }
     do throws(Errno) {
       if inode.naming == .byName { return try dropIfUnused(inode) }
       guard try isStored(inode) else { return }
@@ -206,7 +206,7 @@ extension Overlay {
   /// The object of an inode without a name may have other names, and other inodes.
   private func dropIfUnused(_ inode: Inode) throws(Errno) {
     guard let key = try storedKey(of: inode) else { return }
-    inode.state.withLock { $0.shared = nil }
+    inode.withState { $0.shared = nil }
     guard !records.isUsed(key), try store.record(of: key)?.isOrphan == true else { return }
     try store.discard(key)
   }

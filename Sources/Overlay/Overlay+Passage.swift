@@ -36,7 +36,7 @@ extension Overlay {
 
   private func backing(of inode: Inode, _ request: Request) throws(Errno) -> BackingFile? {
     let held = try inode.held()
-    return inode.state.withLock { state in
+    return inode.withState { state in
       switch state.backing {
       case .file(let file): return file
       case .refused: return nil
