@@ -12,16 +12,28 @@ public enum AttributeNamespace: Hashable, Sendable {
   case unknown
 
   init(of name: [UInt8]) {
-    guard let dot = name.firstIndex(of: UInt8(ascii: ".")) else {
-      self = .unknown
-      return
-    }
-    switch String(decoding: name[..<dot], as: UTF8.self) {
-    case "user": self = .user
-    case "trusted": self = .trusted
-    case "security": self = .security
-    case "system": self = .system
-    default: self = .unknown
+    // By the first letter, and then the whole: each request comes by here.
+    let candidate: AttributeNamespace =
+      switch name.first {
+      case UInt8(ascii: "u"): .user
+      case UInt8(ascii: "t"): .trusted
+      case UInt8(ascii: "s"): name.count > 1 && name[1] == UInt8(ascii: "e") ? .security : .system
+      default: .unknown
+      }
+    let prefix = candidate.prefix
+    var isSo = name.count >= prefix.count
+    for index in prefix.indices where isSo { isSo = name[index] == prefix[index] }
+    self = isSo ? candidate : .unknown
+  }
+
+  /// Its name and the dot.
+  var prefix: [UInt8] {
+    switch self {
+    case .user: [0x75, 0x73, 0x65, 0x72, 0x2e]
+    case .trusted: [0x74, 0x72, 0x75, 0x73, 0x74, 0x65, 0x64, 0x2e]
+    case .security: [0x73, 0x65, 0x63, 0x75, 0x72, 0x69, 0x74, 0x79, 0x2e]
+    case .system: [0x73, 0x79, 0x73, 0x74, 0x65, 0x6d, 0x2e]
+    case .unknown: []
     }
   }
 }

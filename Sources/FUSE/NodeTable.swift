@@ -57,6 +57,19 @@ public final class NodeTable<Element: KeyedNode>: Sendable {
     }
   }
 
+  /// One lookup more for a node; false if it is not in the table.
+  @inlinable public func retain(_ node: Element) -> Bool {
+    address(node).withLock { _ in
+      let key = node.tableKey
+      let hash = hash(key)
+      return shards[shard(hash)].withLock { nodes in
+        guard nodes.find(key, hash) === node else { return false }
+        node.lookups += 1
+        return true
+      }
+    }
+  }
+
   /// Enters a node under its key, or finds that another thread was faster; one lookup more for
   /// whichever it is.
   @inlinable public func retain(orInsert candidate: Element) -> Element {

@@ -7,7 +7,8 @@ import Glibc
 /// when two threads meet, and Thread Sanitizer reports races inside it.
 public final class Lock<Value: ~Copyable>: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-  @usableFromInline var value: Value
+  // The mutex sees to it that accesses do not overlap.
+  @exclusivity(unchecked) @usableFromInline var value: Value
 
   /// Puts `value` behind a lock of its own.
   public init(_ value: consuming sending Value) {

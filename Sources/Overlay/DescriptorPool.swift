@@ -5,8 +5,21 @@ import Synchronization
 /// it for as long, so that its inode may let go of it meanwhile.
 final class HeldFile: Sendable {
   let file: FileDescriptor
+  /// What ``now`` was when it was open.
+  private let since: UInt32
 
-  init(_ file: consuming FileDescriptor) { self.file = file }
+  init(_ file: consuming FileDescriptor) {
+    self.file = file
+    since = Self.clock.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
+  }
+
+  private static let clock = Atomic<UInt32>(0)
+
+  /// A time, to be told to ``wasOpen(at:)``.
+  static var now: UInt32 { clock.load(ordering: .sequentiallyConsistent) }
+
+  /// Whether it was open at that time already; false, too, for what was open for very long.
+  func wasOpen(at time: UInt32) -> Bool { Int32(truncatingIfNeeded: since &- time) <= 0 }
 }
 
 /// The descriptors that are held for inodes, no more than a share of what the process may have

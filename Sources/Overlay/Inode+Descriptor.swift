@@ -143,7 +143,7 @@ extension Inode {
   func identity() throws(Errno) -> [UInt8] {
     if let known = withState({ $0.identity }) { return known }
     let held = try held()
-    let identity = try volume.identity(of: held.file, held.file.status())
+    let identity = try volume.identity(of: held.file)
     withState { $0.identity = identity }
     return identity
   }
@@ -169,12 +169,14 @@ extension Inode {
 extension Volume {
   /// What tells an object from any other of this file system: its handle, or number and birth.
   func identity(
-    of object: borrowing FileDescriptor, _ status: FileStatus
+    of object: borrowing FileDescriptor, _ known: FileStatus? = nil
   ) throws(Errno) -> [UInt8] {
     if key?.kind == .handle {
       let handle = try object.handle()
       return bytes(of: UInt64(UInt32(bitPattern: handle.type))) + handle.bytes
     }
+    let status: FileStatus
+    if let known { status = known } else { status = try object.status() }
     let number = bytes(of: status.inode)
     guard FileSystemKind.keepsBirthTimes(type), let born = status.born else { return number }
     return number + bytes(of: UInt64(bitPattern: born.seconds))

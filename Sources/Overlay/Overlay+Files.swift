@@ -68,11 +68,14 @@ extension Overlay {
   }
 
   /// Closes a duplicate, which makes a network file system send what it still holds and say what
-  /// became of it; and the owner's POSIX locks end, as they do with any close(2) of the file.
+  /// became of it, where that can be; and the owner's POSIX locks end, as they do with any close(2) of
+  /// the file.
   public func flush(
     _ handle: Handle, _ node: Node, lockOwner: UInt64, _ request: Request
   ) throws(Errno) {
-    try inode(node).locksIfAny?.release(owner: lockOwner)
+    let inode = try inode(node)
+    inode.locksIfAny?.release(owner: lockOwner)
+    guard FileSystemKind.tellsAtClose(inode.volume.type) else { return }
     let open = try openFile(handle)
     let copy = try descriptors.makingRoom { () throws(Errno) in try open.file.duplicate() }
     try copy.close()

@@ -182,7 +182,7 @@ extension Overlay {
       let entry = try newEntry(of: held, name, in: parent)
       do throws(Errno) {
         let inode = try inode(entry.node)
-        return (entry, opened(file, inode, flags, try passage(of: inode, flags, request)))
+        return (entry, opened(file, inode, flags, try passage(of: inode, flags, request, entry.status)))
       } catch {
         forget(entry.node, lookups: 1)
         throw error

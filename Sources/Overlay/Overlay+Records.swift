@@ -18,11 +18,14 @@ extension Overlay {
       var nothing = InodeRecord()
       return try body(&nothing, nil)
     }
-    defer { inode.volume.attributes.add(inode) }
+    var isKept = false
+    defer { if isKept { inode.volume.attributes.add(inode) } }
     if inode.naming == .byName {
       return try sharedRecord(of: inode, key).record.withLock { (cached) throws(Errno) in
-        if !cached.isKnown { try fill(&cached, inode) { () throws(Errno) in try load(key, inode.type) } }
-        return try use(&cached, inode, key, body)
+        if !cached.isKnown {
+          try fill(&cached, inode) { () throws(Errno) in try load(key, inode.type) }
+        }
+        return try use(&cached, inode, key, &isKept, body)
       }
     }
     // Before the lock is taken: to open it again takes the locks of directories above.
@@ -34,7 +37,7 @@ extension Overlay {
           try load(key, inode.type, held, isOrphan: isOrphan)
         }
       }
-      return try use(&state.record, inode, key, body)
+      return try use(&state.record, inode, key, &isKept, body)
     }
   }
 
@@ -46,7 +49,7 @@ extension Overlay {
   }
 
   private func use<Result: Sendable>(
-    _ cached: inout CachedRecord, _ inode: Inode, _ key: ObjectKey,
+    _ cached: inout CachedRecord, _ inode: Inode, _ key: ObjectKey, _ isKept: inout Bool,
     _ body: (inout InodeRecord, ObjectKey?) throws(Errno) -> Result
   ) throws(Errno) -> Result {
     let before = cached.memory
@@ -58,6 +61,7 @@ extension Overlay {
     defer {
       cached.put(record)
       inode.volume.attributes.grew(by: cached.memory - before)
+      isKept = cached.memory > 0
     }
     return try body(&record, key)
   }

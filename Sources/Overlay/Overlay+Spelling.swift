@@ -53,7 +53,7 @@ extension Overlay {
     while true {
       let more = try open.readDirectory()
       if more.isEmpty { return names }
-      names += more.map(\.name).filter { $0 != FileName(".") && $0 != FileName("..") }
+      names += more.map(\.name).filter { !$0.isDot }
     }
   }
 
