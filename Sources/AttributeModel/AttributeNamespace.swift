@@ -12,28 +12,38 @@ public enum AttributeNamespace: Hashable, Sendable {
   case unknown
 
   init(of name: [UInt8]) {
-    // By the first letter, and then the whole: each request comes by here.
-    let candidate: AttributeNamespace =
-      switch name.first {
-      case UInt8(ascii: "u"): .user
-      case UInt8(ascii: "t"): .trusted
-      case UInt8(ascii: "s"): name.count > 1 && name[1] == UInt8(ascii: "e") ? .security : .system
-      default: .unknown
+    // Each request comes by here: by the first letter, and then the whole.
+    switch name.first {
+    case UInt8(ascii: "u"): self = name.begins(0x7573_6572, 4) ? .user : .unknown
+    case UInt8(ascii: "t"): self = name.begins(0x74_7275_7374_6564, 7) ? .trusted : .unknown
+    case UInt8(ascii: "s"):
+      if name.begins(0x7365_6375_7269_7479, 8) {
+        self = .security
+      } else {
+        self = name.begins(0x7379_7374_656d, 6) ? .system : .unknown
       }
-    let prefix = candidate.prefix
-    var isSo = name.count >= prefix.count
-    for index in prefix.indices where isSo { isSo = name[index] == prefix[index] }
-    self = isSo ? candidate : .unknown
+    default: self = .unknown
+    }
   }
 
-  /// Its name and the dot.
-  var prefix: [UInt8] {
+  /// How many bytes its name and the dot have.
+  var prefixSize: Int {
     switch self {
-    case .user: [0x75, 0x73, 0x65, 0x72, 0x2e]
-    case .trusted: [0x74, 0x72, 0x75, 0x73, 0x74, 0x65, 0x64, 0x2e]
-    case .security: [0x73, 0x65, 0x63, 0x75, 0x72, 0x69, 0x74, 0x79, 0x2e]
-    case .system: [0x73, 0x79, 0x73, 0x74, 0x65, 0x6d, 0x2e]
-    case .unknown: []
+    case .user: 5
+    case .trusted: 8
+    case .security: 9
+    case .system: 7
+    case .unknown: 0
     }
+  }
+}
+
+extension [UInt8] {
+  /// Whether it begins with so many letters, of which the first is the highest byte, and a dot.
+  fileprivate func begins(_ letters: UInt64, _ count: Int) -> Bool {
+    guard self.count > count, self[count] == UInt8(ascii: ".") else { return false }
+    var found: UInt64 = 0
+    for index in 0..<count { found = found << 8 | UInt64(self[index]) }
+    return found == letters
   }
 }

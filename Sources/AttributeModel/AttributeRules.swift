@@ -19,7 +19,7 @@ public struct AttributeRules: Hashable, Sendable {
     switch namespace {
     case .unknown, .system: throw .notSupported
     case .user, .trusted, .security:
-      if name.bytes.count == namespace.prefix.count { throw .invalidArgument }
+      if name.bytes.count == namespace.prefixSize { throw .invalidArgument }
     }
   }
 }

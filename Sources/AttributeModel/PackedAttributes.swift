@@ -177,7 +177,11 @@ struct PackedAttributes: Hashable, Sendable {
     _ bytes: [UInt8], _ prefix: [UInt8], at place: Int, below end: Int
   ) -> Bool {
     guard end - place > prefix.count else { return false }
-    for (index, byte) in prefix.enumerated() where bytes[place + index] != byte { return false }
+    var index = 0
+    while index < prefix.count {
+      if bytes[place + index] != prefix[index] { return false }
+      index += 1
+    }
     return true
   }
 

@@ -9,7 +9,7 @@ public import LinuxSystem
 /// method that *is* implemented must never throw `ENOSYS`.
 ///
 /// With `default_permissions` the kernel checks modes before it asks; a method need not.
-public protocol FileSystem: Sendable {
+public protocol FileSystem: AnyObject, Sendable {
   /// The object at the mount point. The kernel knows it from the start and never forgets it.
   var root: Node { get }
 

@@ -98,14 +98,13 @@ final class Handshake: Sendable {
     var calls = fuse_custom_io()
     calls.read = { file, buffer, room, context in
       let count = Glibc.read(file, buffer, room)
-      guard count > 0, let handshake = Handshake.of(context), !handshake.isOver else {
-        return count
+      if count > 0, !Handshake.isOver(context) {
+        Handshake.of(context)?.saw(UnsafeRawBufferPointer(start: buffer, count: count))
       }
-      handshake.saw(UnsafeRawBufferPointer(start: buffer, count: count))
       return count
     }
     calls.writev = { file, parts, count, context in
-      if let handshake = Handshake.of(context), !handshake.isOver,
+      if !Handshake.isOver(context), let handshake = Handshake.of(context),
         let answer = handshake.completed(UnsafeBufferPointer(start: parts, count: Int(count)))
       {
         return answer.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
@@ -120,6 +119,14 @@ final class Handshake: Sendable {
     }
     guard fuse_session_custom_io(session, &calls, fuse_session_fd(session)) == 0 else {
       throw MountError(message: LibraryLog.take("libfuse does not let us see requests"))
+    }
+  }
+
+  /// Whether there is nothing more to see, which each request asks.
+  private static func isOver(_ context: UnsafeMutableRawPointer?) -> Bool {
+    guard let context else { return true }
+    return Unmanaged<SessionContext>.fromOpaque(context)._withUnsafeGuaranteedRef {
+      $0.handshake.isOver
     }
   }
 
