@@ -10,7 +10,7 @@ public import LinuxSystem
 ///
 /// There can be a set for each object that the kernel remembers, so names and values are packed into
 /// one run of bytes: twenty allocations for ten attributes take four times their size. Its layout is
-/// ``PackedAttributes``'s. Long values stay outside, where a change of another does not copy them.
+/// that of `PackedAttributes`. Long values stay outside, where a change of another does not copy them.
 public struct AttributeSet: Hashable, Sendable {
   private var packed = PackedAttributes()
   /// The values that are too long to be packed, in the order of their names.

@@ -14,7 +14,9 @@ open class Node: @unchecked Sendable {
   public init() {}
 
   /// What the kernel calls it.
-  @usableFromInline final var id: UInt64 { UInt64(UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque())) }
+  @usableFromInline final var id: UInt64 {
+    UInt64(UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque()))
+  }
 }
 
 /// A node that can be in a ``NodeTable``.

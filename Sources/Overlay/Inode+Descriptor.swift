@@ -123,7 +123,9 @@ extension Inode {
     // An orphan has no name, and what a handle leads to must have one.
     let isNeeded = withState { $0.isOrphan || ($0.entry == nil && volume.mount == nil) }
     if isNeeded { return false }
-    if naming == .byNumber, !withState({ $0.hasIdentity }), (try? identity()) == nil { return false }
+    if naming == .byNumber, !withState({ $0.hasIdentity }), (try? identity()) == nil {
+      return false
+    }
     return withState { state in
       if state.isOrphan || (state.entry == nil && volume.mount == nil) { return false }
       defer { state.held = nil }

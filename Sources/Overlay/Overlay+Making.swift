@@ -182,7 +182,9 @@ extension Overlay {
       let entry = try newEntry(of: held, name, in: parent)
       do throws(Errno) {
         let inode = try inode(entry.node)
-        return (entry, opened(file, inode, flags, try passage(of: inode, flags, request, entry.status)))
+        return (
+          entry, opened(file, inode, flags, try passage(of: inode, flags, request, entry.status))
+        )
       } catch {
         forget(entry.node, lookups: 1)
         throw error

@@ -56,7 +56,8 @@ import Testing
     let limit = AttributeSet.packedLimit
     for step in 0..<300 {
       let name = try AttributeName(
-        Array("user.".utf8) + [UInt8](repeating: 0x61 + random.below(4), count: 1 + Int(random.below(40))))
+        Array("user.".utf8)
+          + [UInt8](repeating: 0x61 + random.below(4), count: 1 + Int(random.below(40))))
       let lengths = [0, 1, 20, limit - 1, limit, limit + 1, 4096, 65_536]
       let length = lengths[Int(random.below(UInt8(lengths.count)))]
       let value = random.below(4) == 0 ? nil : [UInt8](repeating: UInt8(step & 0xff), count: length)
