@@ -33,8 +33,7 @@ enum NodeKey: Hashable, Sendable {
 /// by a path: whatever becomes of its names, this is it.
 ///
 /// There is one for each object that the kernel remembers, which can be millions: what most do not need
-/// is in ``InodeExtras``, and numbers are as small as they can be. It takes 136 bytes, of which a test
-/// takes note.
+/// is in a side object (``InodeState``), and numbers are as small as they can be.
 final class Inode: Node, KeyedNode, @unchecked Sendable {
   let volume: Volume
   private let number: UInt64
