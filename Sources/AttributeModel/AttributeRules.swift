@@ -15,11 +15,11 @@ public struct AttributeRules: Hashable, Sendable {
   /// - Throws: `EINVAL` when nothing follows the namespace; `EOPNOTSUPP` for a namespace that no
   ///   file system knows, for a name without one, and for the kernel's own (`system.`).
   public func check(_ name: AttributeName) throws(Errno) {
-    switch name.namespace {
+    let namespace = name.namespace
+    switch namespace {
     case .unknown, .system: throw .notSupported
     case .user, .trusted, .security:
-      let dot = name.bytes.firstIndex(of: UInt8(ascii: "."))
-      if dot == name.bytes.index(before: name.bytes.endIndex) { throw .invalidArgument }
+      if name.bytes.count == namespace.prefixSize { throw .invalidArgument }
     }
   }
 }

@@ -29,6 +29,19 @@ static inline int clinux_openat(int directory, const char *name, int flags, unsi
   return openat(directory, name, flags, (mode_t)mode);
 }
 
+/// Opens what a descriptor refers to once more, by its entry in /proc.
+static inline int clinux_reopen(int descriptor, int flags) {
+  char path[32];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+  return open(path, flags);
+}
+
+/// openat2(2), Linux 5.6: EXDEV for a name on which something is mounted.
+static inline int clinux_open_here(int directory, const char *name, int flags) {
+  struct { uint64_t flags, mode, resolve; } how = {(unsigned)flags, 0, 0x01 /* RESOLVE_NO_XDEV */};
+  return (int)syscall(437, directory, name, &how, sizeof how);
+}
+
 static inline int clinux_renameat2(int from, const char *name, int to, const char *new_name,
                                    unsigned int flags) {
   return (int)syscall(SYS_renameat2, from, name, to, new_name, flags);

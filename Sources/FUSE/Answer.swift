@@ -9,13 +9,14 @@ enum Answer {
   case entry(NodeEntry)
   case status(TimedStatus)
   case link(FileName)
-  case opened(Opened)
+  /// Of a file, with its node; of a directory, without.
+  case opened(Opened, Node?)
   case created(NodeEntry, Opened)
   case file(FileRange)
   case written(Int)
   case offset(Int64)
   /// Bytes that may be asked for by length: a probe (room 0) is told how many there are.
-  case sized([UInt8], room: Int)
+  case sized(ArraySlice<UInt8>, room: Int)
   case directory([CChar], [Node])
   case fileSystem(FileDescriptor.FileSystemStatus)
   case lock(RangeLock)
@@ -33,10 +34,13 @@ enum Answer {
       var attributes = stat(timed.status)
       return fuse_reply_attr(request, &attributes, timed.timeout)
     case .link(let target): return fuse_reply_readlink(request, target.cString)
-    case .opened(let opened):
+    case .opened(let opened, let node):
       let answer = cfuse_open_out(opened, context.handles)
       let result = cfuse_reply_open(request, answer)
-      if result != 0 { context.handles.discard(answer.fh) }
+      if result != 0 {
+        if let node { context.fileSystem.release(opened.handle, node) }
+        context.handles.discard(answer.fh)
+      }
       return result
     case .created(let entry, let opened):
       var parameters = fuse_entry_param(entry)

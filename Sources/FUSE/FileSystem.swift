@@ -9,7 +9,7 @@ public import LinuxSystem
 /// method that *is* implemented must never throw `ENOSYS`.
 ///
 /// With `default_permissions` the kernel checks modes before it asks; a method need not.
-public protocol FileSystem: Sendable {
+public protocol FileSystem: AnyObject, Sendable {
   /// The object at the mount point. The kernel knows it from the start and never forgets it.
   var root: Node { get }
 
@@ -124,17 +124,18 @@ public protocol FileSystem: Sendable {
   /// Sets an attribute. The kernel has checked: the name's length (1 to 255), the value's (64 KiB),
   /// the flags, the type of object for `user.`, the caller for `trusted.`. The prefix it has not.
   func setxattr(
-    _ name: FileName, _ value: [UInt8], _ flags: SetAttributeFlags, on node: Node,
+    _ name: [UInt8], _ value: [UInt8], _ flags: SetAttributeFlags, on node: Node,
     _ request: Request) throws(Errno)
 
   /// The value of an attribute; the binding answers a probe for its length, and `ERANGE`.
-  func getxattr(_ name: FileName, of node: Node, _ request: Request) throws(Errno) -> [UInt8]
+  func getxattr(_ name: [UInt8], of node: Node, _ request: Request)
+    throws(Errno) -> ArraySlice<UInt8>
 
   /// The names, each ended by a NUL. The kernel filters nothing: not even `trusted.`.
-  func listxattr(_ node: Node, _ request: Request) throws(Errno) -> [UInt8]
+  func listxattr(_ node: Node, _ request: Request) throws(Errno) -> ArraySlice<UInt8>
 
   /// Removes an attribute.
-  func removexattr(_ name: FileName, from node: Node, _ request: Request) throws(Errno)
+  func removexattr(_ name: [UInt8], from node: Node, _ request: Request) throws(Errno)
 
   /// What stands in the way of a POSIX lock. Not implemented: the kernel keeps locks by itself.
   func getlk(

@@ -8,19 +8,18 @@ enum Interposition {
     var calls = fuse_custom_io()
     calls.read = { file, buffer, room, context in
       let count = Glibc.read(file, buffer, room)
-      guard count > 0, let handshake = Interposition.context(context)?.handshake,
-        !handshake.isOver
-      else { return count }
-      handshake.saw(UnsafeRawBufferPointer(start: buffer, count: count))
+      if count > 0, !Interposition.isOver(context) {
+        Interposition.context(context)?.handshake
+          .saw(UnsafeRawBufferPointer(start: buffer, count: count))
+      }
       return count
     }
     calls.writev = { file, parts, count, context in
       let all = UnsafeBufferPointer(start: parts, count: Int(count))
       if let taken = Ring.current?.takes(all) { return taken }
-      guard let context = Interposition.context(context) else {
-        return Glibc.writev(file, parts, count)
+      if !Interposition.isOver(context), let context = Interposition.context(context) {
+        return Interposition.greet(file, all, context)
       }
-      if !context.handshake.isOver { return Interposition.greet(file, all, context) }
       return Glibc.writev(file, parts, count)
     }
     calls.splice_receive = { from, fromOffset, to, toOffset, count, flags, _ in
@@ -43,6 +42,14 @@ enum Interposition {
     let written = answer.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
     if written >= 0 { context.greeted() }
     return written
+  }
+
+  /// Whether there is nothing more to see, which each request asks.
+  private static func isOver(_ context: UnsafeMutableRawPointer?) -> Bool {
+    guard let context else { return true }
+    return Unmanaged<SessionContext>.fromOpaque(context)._withUnsafeGuaranteedRef {
+      $0.handshake.isOver
+    }
   }
 
   private static func context(_ context: UnsafeMutableRawPointer?) -> SessionContext? {

@@ -5,11 +5,11 @@ import LinuxSystem
 func addFileOperations(_ table: inout fuse_lowlevel_ops) {
   table.open = { raw, node, info in
     answer(raw, .open, "\(node)") { (context) throws(Errno) in
-      .opened(
+      let node = try context.node(node)
+      return .opened(
         try context.fileSystem.open(
-          context.node(node),
-          flags: FileDescriptor.OpenFlags(rawValue: info?.pointee.flags ?? 0),
-          context.request(raw)))
+          node, flags: FileDescriptor.OpenFlags(rawValue: info?.pointee.flags ?? 0),
+          context.request(raw)), node)
     }
   }
   table.read = { raw, node, count, offset, info in
@@ -81,7 +81,7 @@ func addFileOperations(_ table: inout fuse_lowlevel_ops) {
 func addDirectoryOperations(_ table: inout fuse_lowlevel_ops) {
   table.opendir = { raw, node, _ in
     answer(raw, .opendir, "\(node)") { (context) throws(Errno) in
-      .opened(try context.fileSystem.opendir(context.node(node), context.request(raw)))
+      .opened(try context.fileSystem.opendir(context.node(node), context.request(raw)), nil)
     }
   }
   table.readdir = { raw, node, room, position, info in

@@ -19,6 +19,11 @@ private func name(_ pointer: UnsafePointer<CChar>?) -> FileName {
   pointer.map { FileName(copying: $0) } ?? FileName("")
 }
 
+/// The same of an attribute's name.
+private func bytes(_ pointer: UnsafePointer<CChar>?) -> [UInt8] {
+  pointer.map { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) } ?? []
+}
+
 private func addNameOperations(_ table: inout fuse_lowlevel_ops) {
   table.lookup = { raw, parent, child in
     answer(raw, .lookup, "\(parent) \(name(child))") { (context) throws(Errno) in
@@ -153,11 +158,11 @@ private func forget(_ raw: fuse_req_t?, _ id: fuse_ino_t, _ lookups: UInt64) {
 }
 
 private func addAttributeOperations(_ table: inout fuse_lowlevel_ops) {
-  table.setxattr = { raw, node, attribute, bytes, count, flags in
+  table.setxattr = { raw, node, attribute, content, count, flags in
     answer(raw, .setxattr, "\(node) \(name(attribute)) \(count)") { (context) throws(Errno) in
-      let value = UnsafeRawBufferPointer(start: bytes, count: count)
+      let value = UnsafeRawBufferPointer(start: content, count: count)
       try context.fileSystem.setxattr(
-        name(attribute), Array(value), SetAttributeFlags(rawValue: flags),
+        bytes(attribute), Array(value), SetAttributeFlags(rawValue: flags),
         on: context.node(node), context.request(raw))
       return .done
     }
@@ -165,7 +170,7 @@ private func addAttributeOperations(_ table: inout fuse_lowlevel_ops) {
   table.getxattr = { raw, node, attribute, room in
     answer(raw, .getxattr, "\(node) \(name(attribute)) \(room)") { (context) throws(Errno) in
       let value = try context.fileSystem.getxattr(
-        name(attribute), of: context.node(node), context.request(raw))
+        bytes(attribute), of: context.node(node), context.request(raw))
       return .sized(value, room: room)
     }
   }
@@ -178,7 +183,7 @@ private func addAttributeOperations(_ table: inout fuse_lowlevel_ops) {
   table.removexattr = { raw, node, attribute in
     answer(raw, .removexattr, "\(node) \(name(attribute))") { (context) throws(Errno) in
       try context.fileSystem.removexattr(
-        name(attribute), from: context.node(node), context.request(raw))
+        bytes(attribute), from: context.node(node), context.request(raw))
       return .done
     }
   }

@@ -39,13 +39,17 @@ extension FileDescriptor {
       guard record > header, start + record <= length else { throw .inputOutput }
       entries.append(
         DirectoryEntry(
-          name: try FileName(buffer[(start + header)..<(start + record)].prefix { $0 != 0 }),
+          name: name(in: buffer, from: start + header, below: start + record),
           inode: bytes.unsafeLoadUnaligned(fromByteOffset: start, as: UInt64.self),
           typeCode: buffer[start + 18],
           next: bytes.unsafeLoadUnaligned(fromByteOffset: start + 8, as: Int64.self)))
       start += record
     }
     return entries
+  }
+
+  private func name(in buffer: [UInt8], from start: Int, below end: Int) -> FileName {
+    buffer.withUnsafeBytes { FileName(copying: UnsafeRawBufferPointer(rebasing: $0[start..<end])) }
   }
 
   /// Goes on reading a directory where an entry's ``DirectoryEntry/next`` says.

@@ -88,12 +88,24 @@ public struct FileDescriptor: ~Copyable, Sendable {
     try FileDescriptor(owning: Self.openRaw(raw, name, flags.rawValue | O_CLOEXEC, mode))
   }
 
+  /// Opens `name` in this directory, unless something is mounted on it: `EXDEV`.
+  ///
+  /// Always with `O_CLOEXEC`; makes nothing. `ENOSYS` before Linux 5.6. The corresponding system call
+  /// is `openat2` with `RESOLVE_NO_XDEV`.
+  public func openHere(_ name: FileName, _ flags: OpenFlags) throws(Errno) -> FileDescriptor {
+    let raw = self.raw
+    let all = flags.rawValue | O_CLOEXEC
+    return try FileDescriptor(owning: call { clinux_open_here(raw, name.cString, all) })
+  }
+
   /// Opens once more what this descriptor holds, such as an object held with `O_PATH`.
   ///
   /// Goes through /proc/self/fd, which leads to the object itself, whatever its names are now.
   /// Do not pass `O_NOFOLLOW`: the entry there is a link. The corresponding system call is `open`.
   public func reopen(_ flags: OpenFlags) throws(Errno) -> FileDescriptor {
-    try Self.open(procPath, flags.subtracting(.noFollow))
+    let raw = self.raw
+    let all = flags.subtracting(.noFollow).rawValue | O_CLOEXEC
+    return try FileDescriptor(owning: call { clinux_reopen(raw, all) })
   }
 
   /// The same open file under another number.

@@ -1,3 +1,5 @@
+import Glibc
+
 /// Bytes that can be handed to the kernel as a name or a path: none of them NUL.
 ///
 /// Linux names are bytes, not text: a `String` would rewrite what is not UTF-8.
@@ -8,7 +10,11 @@ public struct FileName: Hashable, Sendable {
   /// Takes bytes without their NUL; `EINVAL` when there is one among them.
   public init(_ bytes: some Collection<UInt8>) throws(Errno) {
     if bytes.contains(0) { throw .invalidArgument }
-    cString = bytes.map { CChar(bitPattern: $0) } + [0]
+    var name: [CChar] = []
+    name.reserveCapacity(bytes.count + 1)
+    for byte in bytes { name.append(CChar(bitPattern: byte)) }
+    name.append(0)
+    cString = name
   }
 
   /// A name written in the source code or on a command line; it ends at a NUL, if it has one.
@@ -18,13 +24,21 @@ public struct FileName: Hashable, Sendable {
 
   /// A name that C handed over, copied up to its NUL.
   package init(copying pointer: UnsafePointer<CChar>) {
-    var length = 0
-    while pointer[length] != 0 { length += 1 }
-    cString = Array(UnsafeBufferPointer(start: pointer, count: length + 1))
+    cString = Array(UnsafeBufferPointer(start: pointer, count: strlen(pointer) + 1))
+  }
+
+  /// The bytes before the first NUL, or all.
+  package init(copying bytes: UnsafeRawBufferPointer) {
+    let length = bytes.firstIndex(of: 0) ?? bytes.count
+    cString = Array(unsafeUninitializedCapacity: length + 1) { name, count in
+      for index in 0..<length { name[index] = CChar(bitPattern: bytes[index]) }
+      name[length] = 0
+      count = length + 1
+    }
   }
 
   /// The bytes, without the NUL.
-  public var bytes: [UInt8] { cString.dropLast().map { UInt8(bitPattern: $0) } }
+  public var bytes: [UInt8] { cString.withUnsafeBytes { Array($0.dropLast()) } }
 
   /// How many bytes the name has.
   public var count: Int { cString.count - 1 }
@@ -38,6 +52,11 @@ public struct FileName: Hashable, Sendable {
   }
 
   private init(cString: [CChar]) { self.cString = cString }
+
+  /// The names that every directory has, for itself and the one above.
+  public var isDot: Bool { self == Self.here || self == Self.above }
+  private static let here = FileName(".")
+  private static let above = FileName("..")
 
   /// The name "", which with `AT_EMPTY_PATH` means the descriptor itself.
   package static let empty = FileName("")

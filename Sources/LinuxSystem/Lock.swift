@@ -7,7 +7,8 @@ import Glibc
 /// when two threads meet, and Thread Sanitizer reports races inside it.
 public final class Lock<Value: ~Copyable>: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-  private var value: Value
+  // The mutex sees to it that accesses do not overlap.
+  @exclusivity(unchecked) @usableFromInline var value: Value
 
   /// Puts `value` behind a lock of its own.
   public init(_ value: consuming sending Value) {
@@ -22,14 +23,18 @@ public final class Lock<Value: ~Copyable>: @unchecked Sendable {
     mutex.deallocate()
   }
 
+  // Inlinable, so that it is compiled for the value where it is used: most requests take several.
   /// Runs `body` with the value, while no other thread can.
-  public func withLock<Result, Failure: Error>(
+  @inlinable public func withLock<Result, Failure: Error>(
     _ body: (inout sending Value) throws(Failure) -> sending Result
   ) throws(Failure) -> sending Result {
-    pthread_mutex_lock(mutex)
-    defer { pthread_mutex_unlock(mutex) }
+    enter()
+    defer { leave() }
     return try body(&value)
   }
+
+  @usableFromInline func enter() { pthread_mutex_lock(mutex) }
+  @usableFromInline func leave() { pthread_mutex_unlock(mutex) }
 
   /// The same, unless another thread is inside: then nil, at once.
   public func withLockIfAvailable<Result, Failure: Error>(

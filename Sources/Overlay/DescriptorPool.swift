@@ -5,28 +5,40 @@ import Synchronization
 /// it for as long, so that its inode may let go of it meanwhile.
 final class HeldFile: Sendable {
   let file: FileDescriptor
+  /// What ``now`` was when it was open.
+  private let since: UInt32
 
-  init(_ file: consuming FileDescriptor) { self.file = file }
+  init(_ file: consuming FileDescriptor) {
+    self.file = file
+    since = Self.clock.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
+  }
+
+  private static let clock = Atomic<UInt32>(0)
+
+  /// A time, to be told to ``wasOpen(at:)``.
+  static var now: UInt32 { clock.load(ordering: .sequentiallyConsistent) }
+
+  /// Whether it was open at that time already; false, too, for what was open for very long.
+  func wasOpen(at time: UInt32) -> Bool { Int32(truncatingIfNeeded: since &- time) <= 0 }
 }
 
 /// The descriptors that are held for inodes, no more than a share of what the process may have
 /// open: when there are too many, inodes let go of theirs and open their object again when it is
 /// asked for.
 ///
-/// A clock: its hand passes over the inodes, spares those that were used since it came by last, and
-/// takes the next. It moves a bounded way for each descriptor that is added, so that no request
-/// pays for all; until it has gone round, there can be some more than the limit.
-///
-/// The inodes in it are known to the kernel: they are taken out when they are forgotten.
+/// A clock chooses (``Clock``). It moves a bounded way for each descriptor that is added, so that no
+/// request pays for all; until it has gone round, there can be some more than the limit.
 final class DescriptorPool: Sendable {
-  fileprivate struct Clock {
-    var inodes: [Inode] = []
-    var hand = 0
+  enum Places: ClockPlaces {
+    static var index: ReferenceWritableKeyPath<Inode, Int32> { \.poolIndex }
+    static func takeUse(of inode: Inode) -> Bool {
+      inode.wasUsed.exchange(false, ordering: .relaxed)
+    }
   }
 
   /// How many descriptors are held before some are let go.
   let limit: Int
-  private let clock = Lock(Clock())
+  private let clock = Lock(Clock<Places>())
 
   init(limit: Int) { self.limit = max(16, limit) }
 
@@ -47,12 +59,7 @@ final class DescriptorPool: Sendable {
 
   /// Empties the pool.
   func removeAll() {
-    let all = clock.withLock { clock in
-      let all = clock.inodes
-      for inode in all { inode.poolIndex = nil }
-      clock = Clock()
-      return all
-    }
+    let all = clock.withLock { $0.removeAll() }
     withExtendedLifetime(all) {}
   }
 
@@ -78,39 +85,5 @@ final class DescriptorPool: Sendable {
       if inode.letGo() { count += 1 } else { clock.withLock { $0.insert(inode) } }
     }
     return count
-  }
-}
-
-extension DescriptorPool.Clock {
-  /// Moves the hand by one; an inode that was not used meanwhile is taken out.
-  mutating func next() -> Inode? {
-    if hand >= inodes.count { hand = 0 }
-    guard hand < inodes.count else { return nil }
-    let inode = inodes[hand]
-    if inode.wasUsed.exchange(false, ordering: .relaxed) {
-      hand += 1
-      return nil
-    }
-    remove(inode)
-    return inode
-  }
-
-  mutating func insert(_ inode: Inode) {
-    // It may have been forgotten since it was opened.
-    guard inode.poolIndex == nil, inode.isKnown.load(ordering: .sequentiallyConsistent) else {
-      return
-    }
-    inode.poolIndex = inodes.count
-    inodes.append(inode)
-  }
-
-  /// The last one takes the place of the one that goes.
-  mutating func remove(_ inode: Inode) {
-    guard let index = inode.poolIndex, index < inodes.count else { return }
-    inode.poolIndex = nil
-    let last = inodes.removeLast()
-    guard last !== inode else { return }
-    inodes[index] = last
-    last.poolIndex = index
   }
 }

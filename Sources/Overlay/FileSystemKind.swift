@@ -37,6 +37,14 @@ enum FileSystemKind {
   /// Whether the file system lives in memory, so that its numbers begin anew with each boot.
   static func isInMemory(_ type: UInt32) -> Bool { type == ramfs || type == tmpfs }
 
+  /// Whether a close(2) may say what became of writes; not on those that have nothing to do there.
+  static func tellsAtClose(_ type: UInt32) -> Bool {
+    switch type {
+    case ramfs, tmpfs, xfs, ext4, btrfs: false
+    default: true
+    }
+  }
+
   /// Whether it is reached over a network, where SQLite's locks and shared memory do not work.
   static func isRemote(_ type: UInt32) -> Bool {
     switch type {
@@ -52,9 +60,9 @@ enum FileSystemKind {
     case 0x4d44: "FAT"
     case 0x2011_bab0: "exFAT"
     case 0x0102_1997: "9p"
-    case 0xef53: "ext4"
+    case ext4: "ext4"
     case xfs: "XFS"
-    case 0x9123_683e: "Btrfs"
+    case btrfs: "Btrfs"
     case tmpfs: "tmpfs"
     case ramfs: "ramfs"
     case overlayfs: "overlayfs"
@@ -68,11 +76,13 @@ enum FileSystemKind {
   static let tmpfs: UInt32 = 0x0102_1994
   static let overlayfs: UInt32 = 0x794c_7630
   static let xfs: UInt32 = 0x5846_5342
+  static let ext4: UInt32 = 0xef53
+  static let btrfs: UInt32 = 0x9123_683e
 
   /// Those whose `f_fsid` is made from their UUID; the others' is often the number of a device.
   static func hasLastingIdentifier(_ type: UInt32) -> Bool {
     switch type {
-    case 0xef53, 0x9123_683e, tmpfs, 0x2fc1_2fc1, 0xca45_1a4e: true
+    case ext4, btrfs, tmpfs, 0x2fc1_2fc1, 0xca45_1a4e: true
     default: false
     }
   }

@@ -29,7 +29,7 @@ public final class Identities: Sendable {
     volumes = VolumeTable(
       source: Volume(
         device: status.device, type: source.type, key: source.volume, index: 0,
-        pool: DescriptorPool(limit: 0)),
+        pool: DescriptorPool(limit: 0), attributes: AttributeCache(limit: 0)),
       status, choice: choice)
     directory = try? source.directory.reopen([.readOnly, .directory])
   }

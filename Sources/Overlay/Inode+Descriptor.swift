@@ -11,7 +11,7 @@ extension Inode {
   /// be called as a caller who may not go where the object is, nor with an inode's lock taken.
   func held() throws(Errno) -> HeldFile {
     wasUsed.store(true, ordering: .relaxed)
-    if let held = state.withLock({ $0.held }) { return held }
+    if let held = withState({ $0.held }) { return held }
     // Upwards to a directory that needs no other; a loop has no such.
     var way: [(inode: Inode, name: FileName)] = []
     var above = self
@@ -19,7 +19,7 @@ extension Inode {
     while base == nil {
       base = try above.heldWithoutParent()
       if base != nil { break }
-      guard let entry = above.state.withLock({ $0.entry }), way.count < 65536 else {
+      guard let entry = above.withState({ $0.entry }), way.count < 65536 else {
         throw .stale
       }
       way.append((above, entry.name))
@@ -33,7 +33,9 @@ extension Inode {
   /// The object as it is held, or by way of an open file or its handle; nil when only a name helps.
   private func heldWithoutParent() throws(Errno) -> HeldFile? {
     wasUsed.store(true, ordering: .relaxed)
-    let (held, opened, identity) = state.withLock { ($0.held, $0.opened, $0.identity) }
+    let (held, opened, identity) = withState { state in
+      state.held.map { ($0, nil, nil) } ?? (nil, state.opened, state.identity)
+    }
     if let held { return held }
     if let opened {
       return keep(
@@ -78,7 +80,7 @@ extension Inode {
     case .root: return takes(found, status)
     }
     guard FileID(status) == id else { return false }
-    let (isHeld, identity) = state.withLock { ($0.held != nil, $0.identity) }
+    let (isHeld, identity) = withState { ($0.held != nil, $0.held == nil ? $0.identity : nil) }
     // While both are open, they cannot have the same number and be two.
     if isHeld { return true }
     guard try volume.identity(of: found.file, status) == identity else { return false }
@@ -94,7 +96,7 @@ extension Inode {
 
   /// Holds the object by what was found under its name last: what was held before may be gone.
   private func replaceHeld(_ found: HeldFile) -> Bool {
-    let wasHeld = state.withLock { state in
+    let wasHeld = withState { state in
       guard state.held != nil else { return false }
       state.held = found
       return true
@@ -107,7 +109,7 @@ extension Inode {
   @discardableResult
   private func keep(_ found: HeldFile) -> HeldFile {
     guard isKnown.load(ordering: .sequentiallyConsistent) else { return found }
-    let isNew = state.withLock { state in
+    let isNew = withState { state in
       if state.held != nil { return false }
       state.held = found
       return true
@@ -119,23 +121,32 @@ extension Inode {
   /// Lets go of the object if it could be found again; false when it is held on to.
   func letGo() -> Bool {
     // An orphan has no name, and what a handle leads to must have one.
-    let isNeeded = state.withLock { $0.isOrphan || ($0.entry == nil && volume.mount == nil) }
+    let isNeeded = withState { $0.isOrphan || ($0.entry == nil && volume.mount == nil) }
     if isNeeded { return false }
-    if naming == .byNumber, (try? identity()) == nil { return false }
-    return state.withLock { state in
+    if naming == .byNumber, !withState({ $0.hasIdentity }), (try? identity()) == nil {
+      return false
+    }
+    return withState { state in
       if state.isOrphan || (state.entry == nil && volume.mount == nil) { return false }
       defer { state.held = nil }
       return state.held != nil
     }
   }
 
+  /// Takes the object's attributes out of memory: they are read again when they are asked for.
+  func dropAttributes() {
+    let (count, shared) = withState { ($0.record.drop(), $0.shared) }
+    volume.attributes.grew(by: -count)
+    shared?.dropAttributes()
+  }
+
   /// What tells the object from any other of its file system, after a remount too; not of one that
   /// is known by name.
   func identity() throws(Errno) -> [UInt8] {
-    if let known = state.withLock({ $0.identity }) { return known }
+    if let known = withState({ $0.identity }) { return known }
     let held = try held()
-    let identity = try volume.identity(of: held.file, held.file.status())
-    state.withLock { $0.identity = identity }
+    let identity = try volume.identity(of: held.file)
+    withState { $0.identity = identity }
     return identity
   }
 
@@ -149,7 +160,9 @@ extension Inode {
   func leave() {
     isKnown.store(false, ordering: .sequentiallyConsistent)
     volume.pool.remove(self)
-    state.withLock { $0.backing = .unasked }
+    volume.attributes.remove(self)
+    withState { $0.backing = .unasked }
+    dropAttributes()
     // What is in a directory refers to it, and may outlive it by a moment.
     if type == .directory { _ = letGo() }
   }
@@ -158,12 +171,14 @@ extension Inode {
 extension Volume {
   /// What tells an object from any other of this file system: its handle, or number and birth.
   func identity(
-    of object: borrowing FileDescriptor, _ status: FileStatus
+    of object: borrowing FileDescriptor, _ known: FileStatus? = nil
   ) throws(Errno) -> [UInt8] {
     if key?.kind == .handle {
       let handle = try object.handle()
       return bytes(of: UInt64(UInt32(bitPattern: handle.type))) + handle.bytes
     }
+    let status: FileStatus
+    if let known { status = known } else { status = try object.status() }
     let number = bytes(of: status.inode)
     guard FileSystemKind.keepsBirthTimes(type), let born = status.born else { return number }
     return number + bytes(of: UInt64(bitPattern: born.seconds))

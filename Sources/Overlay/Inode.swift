@@ -10,10 +10,12 @@ struct FileID: Hashable, Sendable {
   let device: UInt64
   let inode: UInt64
 
-  init(_ status: FileStatus) {
-    device = status.device
-    inode = status.inode
+  init(device: UInt64, inode: UInt64) {
+    self.device = device
+    self.inode = inode
   }
+
+  init(_ status: FileStatus) { self.init(device: status.device, inode: status.inode) }
 }
 
 /// Under what an inode is found when a name leads to it.
@@ -29,37 +31,97 @@ enum NodeKey: Hashable, Sendable {
 
 /// One object of the source, known by a descriptor or by what it takes to open it again, and never
 /// by a path: whatever becomes of its names, this is it.
+///
+/// There is one for each object that the kernel remembers, which can be millions: what most do not need
+/// is in a side object (``InodeState``), and numbers are as small as they can be.
 final class Inode: Node, KeyedNode, @unchecked Sendable {
-  /// Guarded by the table.
-  var tableKey: NodeKey
+  let volume: Volume
+  private let number: UInt64
   /// No other inode of this process has it.
   let serial: UInt64
-  let id: FileID
-  let type: FileType
-  let volume: Volume
+  private var state: InodeState
+  /// Guarded by the table.
+  private var tablePlace: TablePlace
+  /// Where it is in the pool of descriptors, and among those with attributes in memory; guarded by the
+  /// lock of either. -1 outside.
+  var poolIndex: Int32 = -1
+  var cacheIndex: Int32 = -1
+  private let typeCode: UInt8
   let naming: Naming
-  let state: Lock<InodeState>
+  private let lock = SmallLock()
   /// When last looked at, it was a file with a set-id bit.
   let hasSetID: Atomic<Bool>
   /// The kernel knows it, so a descriptor may stay for its next request.
   let isKnown = Atomic<Bool>(false)
-  /// Since the clock's hand came by.
+  /// Since the hand of the descriptors' clock came by.
   let wasUsed = Atomic<Bool>(true)
-  /// Where it is in the pool of descriptors; guarded by the pool's lock.
-  var poolIndex: Int?
+  /// Its attributes were asked for since the hand of their clock came by.
+  let wasRead = Atomic<Bool>(true)
 
-  /// Without a key it is not found by lookups.
+  /// ``tableKey``, without what the inode knows itself.
+  private enum TablePlace {
+    case number, nameless
+    case entry(TableEntry)
+  }
+
+  private final class TableEntry {
+    let parent: UInt64
+    let name: FileName
+
+    init(_ parent: UInt64, _ name: FileName) {
+      self.parent = parent
+      self.name = name
+    }
+  }
+
+  /// Without a key it is not found by lookups. The object is on that volume.
   init(
     _ file: HeldFile, _ status: FileStatus, _ volume: Volume, _ naming: Naming, _ key: NodeKey?
   ) {
-    id = FileID(status)
+    number = status.inode
     serial = Self.nextSerial()
-    tableKey = key ?? .nameless(serial)
-    self.naming = naming
-    type = status.type
     self.volume = volume
+    self.naming = naming
+    typeCode = UInt8(truncatingIfNeeded: status.mode >> 12)
     hasSetID = Atomic(status.hasSetID)
-    state = Lock(InodeState(identity: naming == .root ? Naming.rootKey : nil, held: file))
+    state = InodeState(held: file)
+    tablePlace = key.map { Self.place($0) } ?? .nameless
+    super.init()
+    if naming == .root { state.identity = Naming.rootKey }
+  }
+
+  deinit { volume.attributes.grew(by: -state.record.memory) }
+
+  /// What it has in common with no other object, while it is held.
+  var id: FileID { FileID(device: volume.device, inode: number) }
+
+  var type: FileType { FileType(mode: UInt32(typeCode) << 12) }
+
+  /// Guarded by the table.
+  var tableKey: NodeKey {
+    get {
+      switch tablePlace {
+      case .number: .number(id)
+      case .nameless: .nameless(serial)
+      case .entry(let entry): .entry(parent: entry.parent, name: entry.name)
+      }
+    }
+    set { tablePlace = Self.place(newValue) }
+  }
+
+  private static func place(_ key: NodeKey) -> TablePlace {
+    switch key {
+    case .number: .number
+    case .nameless: .nameless
+    case .entry(let parent, let name): .entry(TableEntry(parent, name))
+    }
+  }
+
+  /// Runs `body` with what changes about the inode, while no other thread can.
+  func withState<Result, Failure: Error>(
+    _ body: (inout InodeState) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try lock.withLock { () throws(Failure) in try body(&state) }
   }
 
   private static let serials = Atomic<UInt64>(0)
@@ -69,7 +131,7 @@ final class Inode: Node, KeyedNode, @unchecked Sendable {
 
   /// The POSIX locks of callers; made when the first is asked for.
   var locks: InodeLocks {
-    state.withLock { state in
+    withState { state in
       if let locks = state.locks { return locks }
       let locks = InodeLocks()
       state.locks = locks
@@ -78,20 +140,20 @@ final class Inode: Node, KeyedNode, @unchecked Sendable {
   }
 
   /// The locks, if there ever were any.
-  var locksIfAny: InodeLocks? { state.withLock { $0.locks } }
+  var locksIfAny: InodeLocks? { withState { $0.locks } }
 
   /// A name that leads here now. An object with `links` names is remembered by the others, too, under
   /// which it was seen before.
   func saw(_ name: FileName, in parent: Inode, links: UInt32 = 1) {
     let hasOthers = links > 1 && type != .directory && naming == .byNumber
-    state.withLock { $0.saw(name, in: parent, hasOthers: hasOthers) }
+    withState { $0.saw(name, in: parent, hasOthers: hasOthers) }
   }
 
   /// A name that led here was changed into another.
   func moved(
     from name: FileName, in parent: Inode, to newName: FileName, in newParent: Inode
   ) {
-    state.withLock { state in
+    withState { state in
       state.otherNames.removeAll { $0.parent.isSame(as: parent) && $0.name == name }
       if let entry = state.entry, entry.parent.isSame(as: parent), entry.name == name {
         state.entry = nil
@@ -104,7 +166,7 @@ final class Inode: Node, KeyedNode, @unchecked Sendable {
 
   /// The object's own name in a directory where it was found by a spelling of it.
   func name(in parent: Inode, spelled name: FileName) -> FileName {
-    guard naming == .byName, volume.folds, let entry = state.withLock({ $0.entry }),
+    guard naming == .byName, volume.folds, let entry = withState({ $0.entry }),
       entry.parent === parent
     else { return name }
     return entry.name
@@ -113,7 +175,7 @@ final class Inode: Node, KeyedNode, @unchecked Sendable {
   /// A name that leads here no longer; `isLast` if it was the last one. Until another name is seen,
   /// the object may be lost if it is not held, so it is held by `held` unless it is already.
   func lost(_ name: FileName, in parent: Inode, isLast: Bool, _ held: HeldFile) {
-    let isNew = state.withLock { state in
+    let isNew = withState { state in
       if isLast {
         state.isOrphan = true
         state.otherNames = []
@@ -134,61 +196,4 @@ final class Inode: Node, KeyedNode, @unchecked Sendable {
 struct Lineage {
   var steps: [LineageStep] = []
   var ancestors: [Inode] = []
-}
-
-/// What changes about an inode. Behind its lock, under which the store may be called, and no other
-/// inode's lock taken.
-struct InodeState {
-  /// What the store keeps of it, once asked.
-  var record: InodeRecord?
-  /// What tells it from any other object of its file system, once asked for: of one that is known
-  /// by name, what the store calls it.
-  var identity: [UInt8]?
-  /// The object, unless it was let go.
-  var held: HeldFile?
-  /// An open file of it, from which it can be held again even when it has no name.
-  weak var opened: OpenFile?
-  /// What the kernel has of a file, so that it can pass us by.
-  var backing = Backing.unasked
-  /// Only with an inode that has seen a lock.
-  var locks: InodeLocks?
-  /// One name by which it was last seen.
-  var entry: (parent: Inode, name: FileName)?
-  /// Names by which it was seen before that one; underneath, they may be gone. Only of an object with
-  /// hard links.
-  var otherNames: [(parent: Inode, name: FileName)] = []
-  /// It is known by name, and the store did not know the name.
-  var isUnstored = false
-  /// It is known by a name that its directory does not list: nothing can be kept of it.
-  var isUnlisted = false
-  /// In place of `record` with an object that is known by name.
-  var shared: SharedRecord?
-  /// Its last name is gone, or it never had one.
-  var isOrphan = false
-
-  /// Each name is remembered together with its directory, so they must not become many.
-  private static let otherNamesLimit = 16
-
-  fileprivate mutating func saw(_ name: FileName, in parent: Inode, hasOthers: Bool) {
-    if let entry, entry.parent === parent, entry.name == name { return }
-    if !hasOthers {
-      otherNames = []
-    } else {
-      otherNames.removeAll { $0.parent === parent && $0.name == name }
-      if let entry { otherNames.append(entry) }
-      if otherNames.count > Self.otherNamesLimit { otherNames.removeFirst() }
-    }
-    entry = (parent, name)
-  }
-}
-
-/// What the store keeps of an object.
-struct InodeRecord {
-  var attributes = AttributeSet()
-  /// When one of them last changed.
-  var changed: Timestamp?
-  /// The store knows the object.
-  var isStored = false
-  /// The store knows a name of it, or shall not be told one.
-  var isNamed = true
 }

@@ -7,11 +7,11 @@ import SidecarStore
 extension Overlay {
   /// Keeps an attribute in the store before it is shown to anybody.
   public func setxattr(
-    _ name: FileName, _ value: [UInt8], _ flags: SetAttributeFlags, on node: Node,
+    _ name: [UInt8], _ value: [UInt8], _ flags: SetAttributeFlags, on node: Node,
     _ request: Request
   ) throws(Errno) {
     let inode = try inode(node)
-    let name = try AttributeName(name.bytes)
+    let name = try AttributeName(name)
     let condition = try SetCondition(flags: flags.rawValue)
     try AttributeRules.linux.check(name)
     let before = try changeableStatus(of: inode)
@@ -34,22 +34,20 @@ extension Overlay {
 
   /// Answers from memory once the inode's attributes were read.
   public func getxattr(
-    _ name: FileName, of node: Node, _ request: Request
-  ) throws(Errno) -> [UInt8] {
+    _ name: [UInt8], of node: Node, _ request: Request
+  ) throws(Errno) -> ArraySlice<UInt8> {
     let inode = try inode(node)
-    let name = try AttributeName(name.bytes)
+    let name = try AttributeName(name)
     try AttributeRules.linux.check(name)
-    return try record(of: inode).attributes.value(of: name)
+    guard let value = try attributes(of: inode).find(name) else { throw .noAttribute }
+    return value
   }
 
   /// Leaves `trusted.*` out for callers who may not see it, as the kernel does for its own.
-  public func listxattr(_ node: Node, _ request: Request) throws(Errno) -> [UInt8] {
-    let inode = try inode(node)
-    let attributes = try record(of: inode).attributes
-    let hasTrusted =
-      attributes.listSize(includingTrusted: true) != attributes.listSize(includingTrusted: false)
+  public func listxattr(_ node: Node, _ request: Request) throws(Errno) -> ArraySlice<UInt8> {
+    let attributes = try attributes(of: inode(node))
     var mayKnow = false
-    if hasTrusted {
+    if attributes.hasTrusted {
       mayKnow = try ProcessPrivileges.has(
         capability: ProcessPrivileges.systemAdministration, pid: request.pid)
     }
@@ -57,9 +55,9 @@ extension Overlay {
   }
 
   /// Removes an attribute; the object's ctime stays in the store.
-  public func removexattr(_ name: FileName, from node: Node, _ request: Request) throws(Errno) {
+  public func removexattr(_ name: [UInt8], from node: Node, _ request: Request) throws(Errno) {
     let inode = try inode(node)
-    let name = try AttributeName(name.bytes)
+    let name = try AttributeName(name)
     try AttributeRules.linux.check(name)
     try remove(name, from: inode)
   }

@@ -35,7 +35,7 @@ extension Overlay {
     let inode = try inode(node)
     try list(openDirectory(handle), inode, from: position) { (listed) throws(Errno) in
       guard buffer.hasRoomPlus(for: listed.name) else { return false }
-      if listed.name == FileName(".") || listed.name == FileName("..") {
+      if listed.name.isDot {
         return buffer.append(listed, nil)
       }
       let found: NodeEntry
@@ -103,6 +103,6 @@ extension Overlay {
     if isReserved(entry.name, in: directory) { return true }
     guard let store = hidden.id, !directory.volume.inventsNumbers else { return false }
     return entry.inode == store.inode && directory.id.device == store.device
-      && entry.name != FileName(".") && entry.name != FileName("..")
+      && !entry.name.isDot
   }
 }

@@ -37,7 +37,7 @@ extension Overlay {
     _ passage: Passage
   ) -> Opened {
     let handle = OpenFile(file, appends: flags.contains(.append))
-    inode.state.withLock { $0.opened = handle }
+    inode.withState { $0.opened = handle }
     return Opened(handle: handle, keepsCache: keepsPages(of: inode), passage: passage)
   }
 
@@ -68,11 +68,14 @@ extension Overlay {
   }
 
   /// Closes a duplicate, which makes a network file system send what it still holds and say what
-  /// became of it; and the owner's POSIX locks end, as they do with any close(2) of the file.
+  /// became of it, where that can be; and the owner's POSIX locks end, as they do with any close(2) of
+  /// the file.
   public func flush(
     _ handle: Handle, _ node: Node, lockOwner: UInt64, _ request: Request
   ) throws(Errno) {
-    try inode(node).locksIfAny?.release(owner: lockOwner)
+    let inode = try inode(node)
+    inode.locksIfAny?.release(owner: lockOwner)
+    guard FileSystemKind.tellsAtClose(inode.volume.type) else { return }
     let open = try openFile(handle)
     let copy = try descriptors.makingRoom { () throws(Errno) in try open.file.duplicate() }
     try copy.close()
@@ -80,7 +83,12 @@ extension Overlay {
 
   /// The descriptor closes with the handle.
   public func release(_ handle: Handle, _ node: Node) {
-    (node as? Inode)?.locksIfAny?.release(handle: handle)
+    guard let inode = try? inode(node) else { return }
+    let locks = inode.withState { state in
+      if state.opened === handle { state.opened = nil }
+      return state.locks
+    }
+    locks?.release(handle: handle)
   }
 
   /// Data is on the disk after this, and so are the attributes that were set before it.

@@ -13,7 +13,7 @@ extension Overlay {
     guard inode.naming == .byName else {
       return ObjectKey(volume: volume, bytes: try inode.identity())
     }
-    let (known, isUnstored, isUnlisted, entry) = inode.state.withLock {
+    let (known, isUnstored, isUnlisted, entry) = inode.withState {
       ($0.identity, $0.isUnstored, $0.isUnlisted, $0.entry)
     }
     if let known { return ObjectKey(volume: volume, bytes: known) }
@@ -24,7 +24,7 @@ extension Overlay {
       found = try object(at: Entry(parent: parent, name: entry.name.bytes), like: inode)
     }
     let bytes = found?.bytes
-    return inode.state.withLock { state in
+    return inode.withState { state in
       if state.identity == nil {
         state.identity = bytes
         state.isUnstored = bytes == nil
@@ -48,12 +48,12 @@ extension Overlay {
   /// What the store calls an object, made up if need be for one that is known by name.
   func key(of inode: Inode) throws(Errno) -> ObjectKey {
     if let known = try storedKey(of: inode, asksAgain: true) { return known }
-    guard let volume = inode.volume.key, !inode.state.withLock({ $0.isUnlisted }) else {
+    guard let volume = inode.volume.key, !inode.withState({ $0.isUnlisted }) else {
       throw .notSupported
     }
     var random = SystemRandomNumberGenerator()
     let fresh = bytes(of: random.next()) + bytes(of: random.next())
-    return inode.state.withLock { state in
+    return inode.withState { state in
       let identity = state.identity ?? fresh
       state.identity = identity
       return ObjectKey(volume: volume, bytes: identity)
@@ -72,7 +72,7 @@ extension Overlay {
     // A rename underneath can make a loop of what was seen at different times.
     var seen = Set<ObjectIdentifier>()
     while let current = next, seen.insert(ObjectIdentifier(current)).inserted {
-      let (entry, isOrphan) = current.state.withLock { ($0.entry, $0.isOrphan) }
+      let (entry, isOrphan) = current.withState { ($0.entry, $0.isOrphan) }
       if isOrphan && steps.isEmpty { return Lineage() }
       if current.naming == .byName && entry == nil { return Lineage() }
       // Above a file system whose objects have no keys, nothing can be recorded.
@@ -116,7 +116,15 @@ enum Naming: Sendable {
 
 /// What the store keeps of an object that several inodes may stand for.
 final class SharedRecord: Sendable {
-  let record = Lock<InodeRecord?>(nil)
+  let record = Lock(CachedRecord())
+  private let cache: AttributeCache
+
+  init(_ cache: AttributeCache) { self.cache = cache }
+
+  deinit { cache.grew(by: -record.withLock { $0.memory }) }
+
+  /// Takes attributes out of memory.
+  func dropAttributes() { cache.grew(by: -record.withLock { $0.drop() }) }
 }
 
 /// The records of objects that are known by name, each once, as long as an inode uses it.
@@ -128,10 +136,10 @@ final class SharedRecords: Sendable {
   private let records = Lock<[ObjectKey: Reference]>([:])
 
   /// The record of an object, made if nobody uses one.
-  func record(of key: ObjectKey) -> SharedRecord {
+  func record(of key: ObjectKey, _ cache: AttributeCache) -> SharedRecord {
     records.withLock { records in
       if let known = records[key]?.record { return known }
-      let made = SharedRecord()
+      let made = SharedRecord(cache)
       records[key] = Reference(record: made)
       return made
     }

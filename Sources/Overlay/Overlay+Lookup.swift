@@ -1,6 +1,7 @@
 public import FUSE
 public import LinuxSystem
 import SidecarStore
+import Synchronization
 
 /// From names to inodes, and what becomes of an inode that the kernel forgets.
 extension Overlay {
@@ -25,11 +26,53 @@ extension Overlay {
   }
 
   /// What a directory has under a name, held.
+  ///
+  /// `ELOOP` for what our own mount shows: each question about it would be one to ourselves, asked
+  /// by a thread that is to answer questions, and there is no end to a mount that shows itself.
   func open(_ name: FileName, in directory: HeldFile) throws(Errno) -> HeldFile {
-    HeldFile(
+    do throws(Errno) {
+      return HeldFile(
+        try descriptors.makingRoom { () throws(Errno) in
+          try directory.file.openHere(name, [.path, .noFollow])
+        })
+    } catch {
+      // Before Linux 5.6, or where a container does not let us, nothing tells what is mounted there.
+      guard error == .crossDevice || error == .notImplemented || error == .notPermitted else {
+        throw error
+      }
+    }
+    let found = HeldFile(
       try descriptors.makingRoom { () throws(Errno) in
         try directory.file.open(name, [.path, .noFollow])
       })
+    if let device = shownAs.withLock({ $0 }), try found.file.rememberedDevice() == device {
+      throw .loop
+    }
+    return found
+  }
+
+  /// What a name leads to, if that is an inode which holds its object: then nothing has to be opened.
+  ///
+  /// Two objects never have one number at the same time. So what had this number when the name was
+  /// looked at is the object that was held before and is held after. Only on the source's own file
+  /// system, and where that is not reached over a network: there a look costs more than an opening.
+  private func held(
+    _ name: FileName, in parent: Inode
+  ) throws(Errno) -> (inode: Inode, status: FileStatus)? {
+    let volume = parent.volume
+    guard volume === volumes.source, volume.key?.kind != .path,
+      !FileSystemKind.isRemote(volume.type)
+    else { return nil }
+    let directory = try parent.held()
+    let before = HeldFile.now
+    let status = try directory.file.rememberedStatus(of: name)
+    let id = FileID(status)
+    guard status.device == volume.device, id != hidden.id, let inode = nodes.find(.number(id)),
+      inode.naming == .byNumber, inode.type == status.type,
+      let held = inode.withState({ $0.held }), held.wasOpen(at: before)
+    else { return nil }
+    inode.wasUsed.store(true, ordering: .relaxed)
+    return (inode, status)
   }
 
   /// The inode under a name, known to the kernel with one lookup more.
@@ -38,16 +81,24 @@ extension Overlay {
   func entry(
     _ name: FileName, in parent: Inode, isListed: Bool = false
   ) throws(Errno) -> NodeEntry {
+    if let (inode, status) = try held(name, in: parent), nodes.retain(inode) {
+      return entered(inode, status, name, name, in: parent)
+    }
     let (file, own) = try isListed ? (open(name, in: parent.held()), name) : find(name, in: parent)
-    try refuseOurselves(file)
     let status = try file.file.status()
     let volume = try volumes.volume(of: file.file, status)
     if let hiddenID = hidden.id, FileID(status) == hiddenID, !volume.inventsNumbers {
       throw .noEntry
     }
     let inode = try retained(file, status, volume, own ?? name, in: parent)
-    if inode !== rootInode { inode.saw(own ?? name, in: parent, links: status.links) }
-    if own == nil { inode.state.withLock { $0.isUnlisted = true } }
+    if own == nil { inode.withState { $0.isUnlisted = true } }
+    return entered(inode, status, name, own ?? name, in: parent)
+  }
+
+  private func entered(
+    _ inode: Inode, _ status: FileStatus, _ name: FileName, _ own: FileName, in parent: Inode
+  ) -> NodeEntry {
+    if inode !== rootInode { inode.saw(own, in: parent, links: status.links) }
     let node = node(for: inode, spelled: name, in: parent)
     let shown = shown(status, of: node, inode)
     nameIfNameless(inode)
@@ -99,8 +150,8 @@ extension Overlay {
   /// The inode under a name, whether the kernel knows it or not; its lookups stay as they are. It
   /// holds its object.
   func peek(_ name: FileName, in parent: Inode) throws(Errno) -> Inode {
+    if let (inode, _) = try held(name, in: parent) { return inode }
     let (file, own) = try find(name, in: parent)
-    try refuseOurselves(file)
     let status = try file.file.status()
     let volume = try volumes.volume(of: file.file, status)
     let (naming, key) = naming(on: volume, status, own ?? name, in: parent)
@@ -109,15 +160,8 @@ extension Overlay {
     }
     let inode = Inode(file, status, volume, naming, key)
     inode.saw(own ?? name, in: parent, links: status.links)
-    if own == nil { inode.state.withLock { $0.isUnlisted = true } }
+    if own == nil { inode.withState { $0.isUnlisted = true } }
     return inode
-  }
-
-  /// `ELOOP` for what our own mount shows: each question about it would be one to ourselves, asked
-  /// by a thread that is to answer questions, and there is no end to a mount that shows itself.
-  private func refuseOurselves(_ file: HeldFile) throws(Errno) {
-    guard let device = shownAs.withLock({ $0 }) else { return }
-    if try file.file.rememberedDevice() == device { throw .loop }
   }
 
   /// Whether a name is the store's, so that nobody may make or find it.
@@ -170,7 +214,7 @@ extension Overlay {
     for inode in ancestors {
       do throws(Errno) {
         if inode.naming == .byName {
-          guard inode.state.withLock({ $0.isOrphan }) else { continue }
+          guard inode.withState({ $0.isOrphan }) else { continue }
           let key = try key(of: inode)
           try store.unlink(key, Entry(parent: key, name: []), isLast: true)
           if !nodes.contains(inode) { try store.discard(key) }
@@ -188,7 +232,7 @@ extension Overlay {
 
   /// Nobody can reach the inode any more. If its last name is gone too, so is the object.
   func dropIfOrphan(_ inode: Inode) {
-    guard inode.state.withLock({ $0.isOrphan }), inode.volume.key != nil else { return }
+    guard inode.withState({ $0.isOrphan }), inode.volume.key != nil else { return }
     do throws(Errno) {
       if inode.naming == .byName { return try dropIfUnused(inode) }
       guard try isStored(inode) else { return }
@@ -206,7 +250,7 @@ extension Overlay {
   /// The object of an inode without a name may have other names, and other inodes.
   private func dropIfUnused(_ inode: Inode) throws(Errno) {
     guard let key = try storedKey(of: inode) else { return }
-    inode.state.withLock { $0.shared = nil }
+    inode.withState { $0.shared = nil }
     guard !records.isUsed(key), try store.record(of: key)?.isOrphan == true else { return }
     try store.discard(key)
   }

@@ -94,7 +94,7 @@ extension Overlay {
     let parent = try inode(newParent)
     let target = try inode(node)
     try refuseReserved(newName, in: parent)
-    let wasOrphan = target.state.withLock { $0.isOrphan }
+    let wasOrphan = target.withState { $0.isOrphan }
     let held = try target.held()
     let directory = try parent.held()
     if target.naming == .byName {
@@ -105,7 +105,7 @@ extension Overlay {
     }
     try directory.file.link(held.file, as: newName)
     Rehearsal.pass(.linked)
-    target.state.withLock { $0.isOrphan = false }
+    target.withState { $0.isOrphan = false }
     do throws(Errno) {
       let entry = try entry(newName, in: parent)
       do throws(Errno) {
@@ -122,7 +122,7 @@ extension Overlay {
     } catch {
       // An orphan that the store takes for one must not have a name.
       try? directory.file.unlink(newName)
-      target.state.withLock { $0.isOrphan = wasOrphan }
+      target.withState { $0.isOrphan = wasOrphan }
       throw error
     }
   }
@@ -157,7 +157,7 @@ extension Overlay {
       if let stale = nodes.find(key) { displace(stale) }
     }
     let made = Inode(file, status, volume, naming, key)
-    if name == nil { made.state.withLock { $0.isOrphan = true } }
+    if name == nil { made.withState { $0.isOrphan = true } }
     // Before the kernel hears of it, so that it never sees attributes of another object.
     try startAnew(made)
     let inode = try retained(made, status)
@@ -166,7 +166,7 @@ extension Overlay {
         node: inode, status: shown(status, of: inode, inode), timeouts: timeouts(for: inode))
     }
     inode.saw(own, in: parent)
-    if listed == nil { inode.state.withLock { $0.isUnlisted = true } }
+    if listed == nil { inode.withState { $0.isUnlisted = true } }
     let node = node(for: inode, spelled: name, in: parent)
     return NodeEntry(
       node: node, status: shown(status, of: node, inode), timeouts: timeouts(for: inode))
@@ -182,7 +182,9 @@ extension Overlay {
       let entry = try newEntry(of: held, name, in: parent)
       do throws(Errno) {
         let inode = try inode(entry.node)
-        return (entry, opened(file, inode, flags, try passage(of: inode, flags, request)))
+        return (
+          entry, opened(file, inode, flags, try passage(of: inode, flags, request, entry.status))
+        )
       } catch {
         forget(entry.node, lookups: 1)
         throw error

@@ -193,7 +193,7 @@ extension Overlay {
   /// Another object is where an inode was; it waits to be forgotten.
   func displace(_ inode: Inode) {
     _ = nodes.rekey(inode, to: .nameless(inode.serial))
-    if inode.naming == .byName { inode.state.withLock { $0.entry = nil } }
+    if inode.naming == .byName { inode.withState { $0.entry = nil } }
   }
 
   /// An inode is found under another name from now on.
@@ -215,7 +215,7 @@ extension Overlay {
   func linkNamed(_ target: Inode, to name: FileName, in parent: Inode) throws(Errno) -> Inode {
     let held = try target.held()
     let directory = try parent.held()
-    if target.state.withLock({ $0.entry == nil }) {
+    if target.withState({ $0.entry == nil }) {
       try directory.file.link(held.file, as: name)
       Rehearsal.pass(.linked)
       return try undoing(name, in: directory) { () throws(Errno) in
@@ -228,9 +228,9 @@ extension Overlay {
     try vacate(name, in: parent)
     let object = try key(of: target)
     try store.enter(object, type: target.type, at: lineage(of: target).steps)
-    let shared = target.state.withLock { $0.shared }
-    shared?.record.withLock { $0?.isStored = true }
-    guard let entry = target.state.withLock({ $0.entry }) else { throw .stale }
+    let shared = target.withState { $0.shared }
+    shared?.record.withLock { $0.isStoredNow() }
+    guard let entry = target.withState({ $0.entry }) else { throw .stale }
     // When the power fails and takes it along, the new name is another file's: nothing is lost.
     let intent = try store.intend(
       Intent(
@@ -245,9 +245,11 @@ extension Overlay {
       Rehearsal.pass(.settled)
       let file = try open(name, in: directory)
       let status = try file.file.status()
+      // Something was mounted there meanwhile.
+      guard status.device == target.volume.device else { throw .stale }
       let made = Inode(
         file, status, target.volume, .byName, .entry(parent: parent.serial, name: name))
-      made.state.withLock { $0.identity = object.bytes }
+      made.withState { $0.identity = object.bytes }
       made.saw(name, in: parent)
       if let stale = nodes.find(.entry(parent: parent.serial, name: name)) { displace(stale) }
       return try retained(made, status)
@@ -261,7 +263,7 @@ extension Overlay {
     try vacate(name, in: parent)
     let wasStored = try isStored(target)
     move(target, to: name, in: parent)
-    target.state.withLock { $0.isOrphan = false }
+    target.withState { $0.isOrphan = false }
     if wasStored {
       try store.enter(key(of: target), type: target.type, at: lineage(of: target).steps)
     }

@@ -9,9 +9,8 @@ extension Overlay {
   /// The store knows an object and no name of it; it was just found under one.
   func nameIfNameless(_ inode: Inode) {
     guard inode !== rootInode, inode.naming == .byNumber else { return }
-    let isNameless = inode.state.withLock { state in
-      guard let record = state.record else { return false }
-      return record.isStored && !record.isNamed && !state.isOrphan
+    let isNameless = inode.withState { state in
+      state.record.isStored && !state.record.isNamed && !state.isOrphan
     }
     if isNameless { try? enterName(of: inode) }
   }
@@ -22,16 +21,16 @@ extension Overlay {
     guard inode.naming == .byNumber, try store.record(of: key(of: inode))?.isNamed == false else {
       return
     }
-    inode.state.withLock { $0.record?.isNamed = false }
-    if inode.state.withLock({ $0.entry != nil }) { try enterName(of: inode) }
+    inode.withState { $0.record.isNamed = false }
+    if inode.withState({ $0.entry != nil }) { try enterName(of: inode) }
   }
 
   /// An object that the store has come to know under one name has others.
   func enterOtherNames(of inode: Inode) {
-    if inode.state.withLock({ $0.otherNames.isEmpty }) { return }
+    if inode.withState({ $0.otherNames.isEmpty }) { return }
     do throws(Errno) {
       let held = try inode.held()
-      for (parent, name) in inode.state.withLock({ $0.otherNames }) {
+      for (parent, name) in inode.withState({ $0.otherNames }) {
         guard leads(name, in: parent, to: inode, held) else { continue }
         let above = try lineage(of: parent)
         guard !above.steps.isEmpty else { continue }
@@ -47,12 +46,12 @@ extension Overlay {
 
   /// Takes one of the other names for the one by which an object is known, if that is gone.
   func findAnotherName(of inode: Inode, _ held: HeldFile) {
-    while let (parent, name) = inode.state.withLock({ state in
+    while let (parent, name) = inode.withState({ state in
       state.entry == nil && !state.isOrphan ? state.otherNames.popLast() : nil
     }) {
       // Underneath, it may be gone as well.
       guard leads(name, in: parent, to: inode, held) else { continue }
-      inode.state.withLock { state in
+      inode.withState { state in
         if state.entry == nil { state.entry = (parent, name) }
       }
     }
@@ -61,7 +60,7 @@ extension Overlay {
   private func enterName(of inode: Inode) throws(Errno) {
     let lineage = try lineage(of: inode)
     // Above it may be what has no key: then there is no name to be told, however often it is asked.
-    inode.state.withLock { $0.record?.isNamed = true }
+    inode.withState { $0.record.isNamed = true }
     guard lineage.steps.count > 1 else { return }
     try enter(inode, lineage.steps)
     dropDead(lineage.ancestors)
@@ -70,7 +69,7 @@ extension Overlay {
   /// Under the lock, so that it comes before the note that the last name is gone.
   private func enter(_ inode: Inode, _ steps: [LineageStep]) throws(Errno) {
     let key = try key(of: inode)
-    try inode.state.withLock { (state) throws(Errno) in
+    try inode.withState { (state) throws(Errno) in
       if !state.isOrphan { try store.link(key, at: steps) }
     }
   }

@@ -15,7 +15,8 @@ extension Overlay {
   /// where one could be set while the file is open by somebody whose rights the writer would gain:
   /// from all but root and the owner.
   func passage(
-    of inode: Inode, _ flags: FileDescriptor.OpenFlags, _ request: Request
+    of inode: Inode, _ flags: FileDescriptor.OpenFlags, _ request: Request,
+    _ known: FileStatus? = nil
   ) throws(Errno) -> Passage {
     guard inode.type == .regular, inode.naming != .byName,
       !FileSystemKind.isRemote(inode.volume.type), let backing = try backing(of: inode, request)
@@ -29,14 +30,15 @@ extension Overlay {
     if flags.intersection(.accessMode) == .readOnly { return .backed(backing) }
     // What fcntl(2) changes about appending does not reach the file below.
     if flags.contains(.append) { return .mapped(backing) }
-    let status = try inode.held().file.status()
+    let status: FileStatus
+    if let known { status = known } else { status = try inode.held().file.status() }
     let isSafe = !status.hasSetID && (request.uid == 0 || request.uid == status.uid)
     return isSafe ? .backed(backing) : .mapped(backing)
   }
 
   private func backing(of inode: Inode, _ request: Request) throws(Errno) -> BackingFile? {
     let held = try inode.held()
-    return inode.state.withLock { state in
+    return inode.withState { state in
       switch state.backing {
       case .file(let file): return file
       case .refused: return nil

@@ -20,8 +20,8 @@ extension Overlay {
   private func dropCapability(of inode: Inode) throws(Errno) {
     // When the store cannot be read, files go on, as they do when the kernel asks for the attribute
     // and hears an error.
-    guard inode.volume.key != nil, let record = try? record(of: inode),
-      record.attributes[.capability] != nil
+    guard inode.volume.key != nil, let attributes = try? attributes(of: inode),
+      attributes.find(.capability) != nil
     else { return }
     do throws(Errno) {
       try remove(.capability, from: inode)

@@ -10,7 +10,7 @@ extension Overlay {
   ///
   /// Without a key for an object that the store does not know by its name, unless one has to be
   /// made.
-  func withRecord<Result>(
+  func withRecord<Result: Sendable>(
     of inode: Inode, makesKey: Bool = false,
     _ body: (inout InodeRecord, ObjectKey?) throws(Errno) -> Result
   ) throws(Errno) -> Result {
@@ -18,40 +18,77 @@ extension Overlay {
       var nothing = InodeRecord()
       return try body(&nothing, nil)
     }
+    var isKept = false
+    defer { if isKept { inode.volume.attributes.add(inode) } }
     if inode.naming == .byName {
-      return try sharedRecord(of: inode, key).record.withLock { (shared) throws(Errno) in
-        if shared == nil { shared = try load(key, inode.type) }
-        var record = shared ?? InodeRecord()
-        shared = nil
-        defer { shared = record }
-        return try body(&record, key)
+      return try sharedRecord(of: inode, key).record.withLock { (cached) throws(Errno) in
+        if !cached.isKnown {
+          try fill(&cached, inode) { () throws(Errno) in try load(key, inode.type) }
+        }
+        return try use(&cached, inode, key, &isKept, body)
       }
     }
     // Before the lock is taken: to open it again takes the locks of directories above.
-    let held = inode.state.withLock { $0.record == nil } ? try inode.held() : nil
-    return try inode.state.withLock { (state) throws(Errno) in
-      if state.record == nil, let held {
-        state.record = try load(key, inode.type, held, isOrphan: state.isOrphan)
+    let held = inode.withState { $0.record.isKnown } ? nil : try inode.held()
+    return try inode.withState { (state) throws(Errno) in
+      if !state.record.isKnown, let held {
+        let isOrphan = state.isOrphan
+        try fill(&state.record, inode) { () throws(Errno) in
+          try load(key, inode.type, held, isOrphan: isOrphan)
+        }
       }
-      var record = state.record ?? InodeRecord()
-      // Let go of the copy in the state, so that a change does not copy the whole set.
-      state.record = nil
-      defer { state.record = record }
-      return try body(&record, key)
+      return try use(&state.record, inode, key, &isKept, body)
     }
   }
 
-  /// What is kept of an inode. Once it was read this costs one lock and no more: it is what most
+  private func fill(
+    _ cached: inout CachedRecord, _ inode: Inode, _ load: () throws(Errno) -> InodeRecord
+  ) throws(Errno) {
+    cached.put(try load())
+    inode.volume.attributes.grew(by: cached.memory)
+  }
+
+  private func use<Result: Sendable>(
+    _ cached: inout CachedRecord, _ inode: Inode, _ key: ObjectKey, _ isKept: inout Bool,
+    _ body: (inout InodeRecord, ObjectKey?) throws(Errno) -> Result
+  ) throws(Errno) -> Result {
+    let before = cached.memory
+    if cached.isDropped {
+      // It is ours, whatever became of its names since: nothing but the attributes is read again.
+      cached.restore(AttributeSet(try store.record(of: key)?.attributes ?? [:]))
+    }
+    var record = cached.take()
+    defer {
+      cached.put(record)
+      inode.volume.attributes.grew(by: cached.memory - before)
+      isKept = cached.memory > 0
+    }
+    return try body(&record, key)
+  }
+
+  /// The attributes of an inode. Once they were read this costs one lock and no more: it is what most
   /// requests ask for.
-  func record(of inode: Inode) throws(Errno) -> InodeRecord {
-    if inode.naming != .byName, let known = inode.state.withLock({ $0.record }) { return known }
-    return try withRecord(of: inode) { (record, _) throws(Errno) in record }
+  func attributes(of inode: Inode) throws(Errno) -> AttributeSet {
+    if !inode.wasRead.load(ordering: .relaxed) { inode.wasRead.store(true, ordering: .relaxed) }
+    if inode.naming != .byName, let known = inode.withState({ $0.record.attributes }) {
+      return known
+    }
+    return try withRecord(of: inode) { (record, _) throws(Errno) in record.attributes }
+  }
+
+  /// When an attribute of an inode last changed.
+  func changed(of inode: Inode) throws(Errno) -> Timestamp? {
+    if inode.naming != .byName {
+      let (isKnown, changed) = inode.withState { ($0.record.isKnown, $0.record.changed) }
+      if isKnown { return changed }
+    }
+    return try withRecord(of: inode) { (record, _) throws(Errno) in record.changed }
   }
 
   private func sharedRecord(of inode: Inode, _ key: ObjectKey) -> SharedRecord {
-    inode.state.withLock { state in
+    inode.withState { state in
       if let known = state.shared { return known }
-      let record = records.record(of: key)
+      let record = records.record(of: key, inode.volume.attributes)
       state.shared = record
       return record
     }
@@ -88,7 +125,11 @@ extension Overlay {
       guard let key = try storedKey(of: inode) else { return false }
       return try store.record(of: key) != nil
     }
-    return try record(of: inode).isStored
+    if inode.naming != .byName {
+      let (isKnown, isStored) = inode.withState { ($0.record.isKnown, $0.record.isStored) }
+      if isKnown { return isStored }
+    }
+    return try withRecord(of: inode) { (record, _) throws(Errno) in record.isStored }
   }
 
   /// An object was made: it starts without attributes, and what the store has under its key was
@@ -99,11 +140,11 @@ extension Overlay {
   func startAnew(_ inode: Inode) throws(Errno) {
     guard let volume = inode.volume.key else { return }
     if inode.naming == .byName {
-      inode.state.withLock { $0.isUnstored = true }
+      inode.withState { $0.isUnstored = true }
       return
     }
     let key = try key(of: inode)
-    try inode.state.withLock { (state) throws(Errno) in
+    try inode.withState { (state) throws(Errno) in
       do throws(Errno) {
         switch try store.record(of: key)?.isOrphan {
         case .some(true): try store.discard(key)  // It is dead, or its number were not free.
@@ -114,7 +155,8 @@ extension Overlay {
         guard volume.kind == .handle else { throw error }
         report("the store could not be asked about a new object", error)
       }
-      state.record = InodeRecord()
+      inode.volume.attributes.grew(by: -state.record.memory)
+      state.record = CachedRecord(InodeRecord())
     }
   }
 
@@ -129,7 +171,7 @@ extension Overlay {
       ?? numbers.number(of: inode.id.inode, on: inode.volume)
     if inode === rootInode, hasHiddenDirectory, shown.links > 2 { shown.links -= 1 }
     // When the store fails, files go on; the attribute calls say what is wrong.
-    if inode.volume.key != nil, let changed = (try? record(of: inode))?.changed,
+    if inode.volume.key != nil, let changed = (try? changed(of: inode)) ?? nil,
       shown.changed < changed
     {
       shown.changed = changed

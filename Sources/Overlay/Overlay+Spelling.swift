@@ -53,7 +53,7 @@ extension Overlay {
     while true {
       let more = try open.readDirectory()
       if more.isEmpty { return names }
-      names += more.map(\.name).filter { $0 != FileName(".") && $0 != FileName("..") }
+      names += more.map(\.name).filter { !$0.isDot }
     }
   }
 
@@ -93,7 +93,7 @@ extension Overlay {
     let key = NodeKey.entry(parent: parent.serial, name: name)
     if nodes.find(key) != nil { return name }
     // The object may have been renamed since the kernel came to know it by this spelling.
-    guard let known = spellings.find(key)?.inode.state.withLock({ $0.entry }),
+    guard let known = spellings.find(key)?.inode.withState({ $0.entry }),
       known.parent === parent,
       SpellingRule.ascii.folded(known.name) == SpellingRule.ascii.folded(name)
     else { return nil }
@@ -155,7 +155,7 @@ extension Overlay {
   /// when it was asked for by another spelling.
   func node(for inode: Inode, spelled name: FileName, in parent: Inode) -> Node {
     guard inode.naming == .byName, inode.volume.folds,
-      let own = inode.state.withLock({ $0.entry }), own.parent === parent, own.name != name
+      let own = inode.withState({ $0.entry }), own.parent === parent, own.name != name
     else { return inode }
     let made = Spelling(of: inode, under: .entry(parent: parent.serial, name: name))
     while true {

@@ -7,7 +7,8 @@ public import SidecarStore
 /// Locks, in the order in which they may be taken:
 ///
 ///     OpenDirectory.reading -> SharedRecord, or Inode.state (one at a time) -> the store's own
-///                           -> NodeTable's, DescriptorPool, VolumeTable, InodeNumbers (leaves)
+///                           -> NodeTable's, DescriptorPool, AttributeCache, VolumeTable,
+///                              InodeNumbers (leaves)
 ///
 /// A system call on the source may be made under `OpenDirectory.reading` only, and under an inode's
 /// lock for the record of an orphan that a dead mount has left.
@@ -20,6 +21,9 @@ public final class Overlay: FileSystem {
     public var identity: IdentityChoice
     /// Requests are carried out as the user who makes them. Needs root.
     public var actsAsCaller: Bool
+    /// How many bytes of memory attributes may take that were read; beyond it those that are not
+    /// asked for are read again when they are.
+    public var attributeMemory = 32 << 20
     /// What the store is called in messages: its file.
     public var storeName: String
     /// Called with one line when the store begins to fail, fails in another way or works again, and
@@ -45,6 +49,7 @@ public final class Overlay: FileSystem {
   let nodes = NodeTable<Inode>()
   let spellings = NodeTable<Spelling>()
   let descriptors: DescriptorPool
+  let attributes: AttributeCache
   let volumes: VolumeTable
   let numbers = InodeNumbers()
   let records = SharedRecords()
@@ -64,8 +69,10 @@ public final class Overlay: FileSystem {
   ) throws(Errno) {
     let status = try source.directory.status()
     descriptors = DescriptorPool(limit: Int(clamping: Processes.openFileLimit / 2))
+    attributes = AttributeCache(limit: options.attributeMemory)
     let volume = Volume(
       device: status.device, type: source.type, key: source.volume, index: 0, pool: descriptors,
+      attributes: attributes,
       mount: Volume.mount(of: source.directory, source.volume))
     rootInode = Inode(
       HeldFile(try source.directory.duplicate()), status, volume,
@@ -96,12 +103,16 @@ public final class Overlay: FileSystem {
     _ = spellings.drain()
     for inode in nodes.drain() { dropIfOrphan(inode) }
     descriptors.removeAll()
+    attributes.removeAll()
     try collectLeftOrphans()
     try store.sync()
   }
 
   /// How many objects the kernel knows at present.
   public var knownObjects: Int { nodes.count }
+
+  /// How many bytes of memory attributes take that were read.
+  public var attributeMemory: Int { attributes.size }
 
   /// Tells of a failure of which no caller hears; not of the store's own, which it has told.
   func report(_ what: String, _ error: Errno) {

@@ -42,19 +42,22 @@ final class Volume: Sendable {
   var mayFold: Bool { folding.load(ordering: .relaxed) != .exact }
   /// Where descriptors of its objects are counted.
   let pool: DescriptorPool
+  /// Where the memory that attributes of its objects take is counted.
+  let attributes: AttributeCache
   /// An open directory of it, if its objects can be opened by their handles. Only of the source's
   /// own: another file system could not be unmounted while it is open.
   let mount: HeldFile?
 
   init(
     device: UInt64, type: UInt32, key: VolumeKey?, index: UInt64, pool: DescriptorPool,
-    mount: HeldFile? = nil
+    attributes: AttributeCache, mount: HeldFile? = nil
   ) {
     self.device = device
     self.type = type
     self.key = key
     self.index = index
     self.pool = pool
+    self.attributes = attributes
     self.mount = mount
     folding = Atomic(FileSystemKind.foldsNames(type) ? .folds : .unknown)
   }
@@ -206,7 +209,7 @@ final class VolumeTable: Sendable {
       if let known = volumes[place] { return known }
       let volume = Volume(
         device: status.device, type: system.type, key: found, index: UInt64(volumes.count) + 1,
-        pool: source.pool)
+        pool: source.pool, attributes: source.attributes)
       volumes[place] = volume
       return volume
     }

@@ -13,8 +13,8 @@ import Testing
     set[b] = [1]
     #expect(try set.value(of: a) == [])
     #expect(set.count == 2)
-    #expect(set.nameList(includingTrusted: true) == Array("trusted.b\0user.a\0".utf8))
-    #expect(set.nameList(includingTrusted: false) == Array("user.a\0".utf8))
+    #expect(set.nameList(includingTrusted: true) == Array("trusted.b\0user.a\0".utf8)[...])
+    #expect(set.nameList(includingTrusted: false) == Array("user.a\0".utf8)[...])
     set[a] = [2]
     #expect(try set.value(of: a) == [2])
     set[b] = nil
@@ -43,8 +43,65 @@ import Testing
     for trusted in [true, false] {
       let names = model.keys.filter { trusted || $0.namespace != .trusted }.sorted()
       let list = names.flatMap { name -> [UInt8] in name.bytes + [0] }
-      #expect(set.nameList(includingTrusted: trusted) == list)
-      #expect(set.listSize(includingTrusted: trusted) == list.count)
+      #expect(set.nameList(includingTrusted: trusted) == list[...])
+    }
+  }
+
+  /// Values on both sides of the length from which they stay outside, replaced by shorter and longer
+  /// ones, between others.
+  @Test(arguments: 0..<20) func valuesOfAnyLength(_ seed: Int) throws {
+    var random = Steps(seed)
+    var model: [AttributeName: [UInt8]] = [:]
+    var set = AttributeSet()
+    let limit = AttributeSet.packedLimit
+    for step in 0..<300 {
+      let name = try AttributeName(
+        Array("user.".utf8)
+          + [UInt8](repeating: 0x61 + random.below(4), count: 1 + Int(random.below(40))))
+      let lengths = [0, 1, 20, limit - 1, limit, limit + 1, 4096, 65_536]
+      let length = lengths[Int(random.below(UInt8(lengths.count)))]
+      let value = random.below(4) == 0 ? nil : [UInt8](repeating: UInt8(step & 0xff), count: length)
+      set[name] = value
+      model[name] = value
+      #expect(set[name] == value && set.count == model.count)
+    }
+    #expect(set == AttributeSet(model), "the same set has one representation")
+    #expect(set.names == model.keys.sorted())
+    for (name, value) in model { #expect(set[name] == value) }
+    for name in model.keys { set[name] = nil }
+    #expect(set.isEmpty && set.memory == 0 && set == AttributeSet())
+  }
+
+  /// What a set takes is a little more than what is in it.
+  @Test func smallSetsAreSmall() throws {
+    var set = AttributeSet()
+    var bytes = 0
+    for number in 0..<10 {
+      let name = try AttributeName("user.attribute\(number)".utf8)
+      set[name] = [UInt8](repeating: 7, count: 20)
+      bytes += name.bytes.count + 20
+    }
+    #expect(set.memory < bytes + 120, "\(set.memory) bytes for \(bytes)")
+  }
+
+  /// A copy stays as it was.
+  @Test func copiesAreApart() throws {
+    let a = try AttributeName("user.a".utf8)
+    var set = AttributeSet([a: [1, 2, 3]])
+    let copy = set
+    let slice = try set.value(of: a)
+    set[a] = [4, 5, 6]
+    #expect(copy[a] == [1, 2, 3] && slice == [1, 2, 3] && set[a] == [4, 5, 6])
+  }
+
+  private struct Steps {
+    private var state: UInt64
+
+    init(_ seed: Int) { state = UInt64(seed) &* 0x9e37_79b9_7f4a_7c15 | 1 }
+
+    mutating func below(_ limit: UInt8) -> UInt8 {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return UInt8((state >> 33) % UInt64(limit))
     }
   }
 
@@ -74,7 +131,7 @@ import Testing
       try set.admit(name(number), [])
       set[try name(number)] = []
     }
-    #expect(set.listSize(includingTrusted: true) == 65_536)
+    #expect(set.nameList(includingTrusted: true).count == 65_536)
     #expect(throws: Errno.noSpace) { try set.admit(name(256, length: 20), []) }
     try set.admit(name(7), [1])
     #expect(throws: Errno.exists) { try set.admit(name(7), [1], .create) }

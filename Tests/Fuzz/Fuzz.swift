@@ -31,7 +31,7 @@ private func fuzzAttributes(_ bytes: [UInt8]) {
   }
   for shows in [true, false] {
     let list = set.nameList(includingTrusted: shows)
-    if list.count != set.listSize(includingTrusted: shows) { abort() }
+    if list.count(where: { $0 == 0 }) > set.count { abort() }
     if !list.isEmpty && list.last != 0 { abort() }
   }
 }

@@ -27,7 +27,7 @@ import Testing
     // So that the kernel asks about objects rather than names.
     let mount = try tree.mount(cache: "always")
     try tree.asOwner { () throws in
-      let before = try memory(mount)
+      let before = try residentMemory(of: mount.pid)
       // Until the kernel remembers everything: other tests may make it forget.
       try waiting(for: "a cache that keeps all", within: .seconds(1200)) {
         #expect(try walked(mount.mountPoint) == walked(tree.path), "\(setting): the walk")
@@ -36,9 +36,9 @@ import Testing
       let held = openFiles(mount)
       // Half of what there may be, and what the store, the session and the requests need.
       #expect(held < 600, "\(setting): \(held) descriptors of 1024")
-      let each = (try memory(mount) - before) / tree.count
+      let each = (try residentMemory(of: mount.pid) - before) / tree.count
       print("\(setting): \(tree.count) objects, \(held) descriptors, \(each) bytes each")
-      #expect(each < 1024, "\(setting): \(each) bytes of memory for each object")
+      #expect(each < 400, "\(setting): \(each) bytes of memory for each object")
 
       for number in stride(from: 0, to: tree.count, by: tree.count / 3000) {
         let path = "\(mount.mountPoint)/\(tree.name(number))"
@@ -191,15 +191,6 @@ import Testing
   }
 
   private func openFiles(_ mount: Mount) -> Int { entries(of: "/proc/\(mount.pid)/fd").count }
-
-  /// The daemon's resident memory in bytes.
-  private func memory(_ mount: Mount) throws -> Int {
-    let text = String(decoding: try readFile("/proc/\(mount.pid)/status"), as: UTF8.self)
-    guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix("VmRSS:") }),
-      let pages = Int(line.split(whereSeparator: { $0 == " " || $0 == "\t" })[1])
-    else { throw Unreadable(text: text) }
-    return pages * 1024
-  }
 
   /// What `find` says of everything below a directory, in one number and the count.
   private func walked(_ path: String) throws -> String {

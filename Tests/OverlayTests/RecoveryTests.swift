@@ -162,12 +162,12 @@ struct Shown {
   }
 
   func set(_ path: String, _ value: String) throws(Errno) {
-    try overlay.setxattr(FileName("user.is"), Array(value.utf8), [], on: node(path), request)
+    try overlay.setxattr(Array("user.is".utf8), Array(value.utf8), [], on: node(path), request)
   }
 
   func attribute(of path: String) throws(Errno) -> String? {
     do throws(Errno) {
-      let value = try overlay.getxattr(FileName("user.is"), of: node(path), request)
+      let value = try overlay.getxattr(Array("user.is".utf8), of: node(path), request)
       return String(decoding: value, as: UTF8.self)
     } catch .noAttribute {
       return nil
