@@ -6,7 +6,7 @@ import SQLite
 /// The default engine: one SQLite database, `store.db`, in a directory of its own.
 ///
 /// Its format is described in <doc:StoreFormat>.
-public final class SQLiteStore: EntryStore {
+public final class SQLiteStore: NumberedStore {
   /// The way to every file of the store, open for as long as any of them is.
   private let directory: FileDescriptor
   /// The last mount that had the store did not close it: it died.
@@ -98,6 +98,16 @@ public final class SQLiteStore: EntryStore {
     try writer.removing { (tables) throws(SQLiteError) in
       try tables.quarantine(object, because: reason)
     }
+  }
+
+  /// The number up to which changes were applied.
+  public func applied() throws(Errno) -> Int64 {
+    try readers.read { (reader) throws(SQLiteError) in try reader.applied() }
+  }
+
+  /// Makes changes that were promised before, in one transaction.
+  public func apply(_ changes: [NumberedChange], upTo number: Int64) throws(Errno) {
+    try writer.promised { (tables) throws(SQLiteError) in try tables.apply(changes, upTo: number) }
   }
 
   /// Waits until the disk has everything; at once when it has.

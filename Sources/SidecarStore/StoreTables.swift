@@ -22,6 +22,7 @@ struct StoreTables: Sendable {
   private let addQuarantined: Statement
   private let removeKey: Statement
   private let setMeta: Statement
+  private let readMeta: Statement
   let entries: EntryTables
 
   init(of database: Database) throws(SQLiteError) {
@@ -71,6 +72,7 @@ struct StoreTables: Sendable {
       INSERT INTO meta (key, value) VALUES (?1, ?2)
       ON CONFLICT (key) DO UPDATE SET value = excluded.value
       """)
+    readMeta = try database.prepare("SELECT value FROM meta WHERE key = ?1")
     entries = try EntryTables(of: database)
   }
 
@@ -161,6 +163,27 @@ struct StoreTables: Sendable {
   /// Keeps a value of the store's own.
   func setMeta(_ key: String, to value: Int64) throws(SQLiteError) {
     try setMeta.run(.text(key), .integer(value))
+  }
+
+  /// The number up to which changes were applied.
+  func applied() throws(SQLiteError) -> Int64 {
+    try readMeta.first(.text(Schema.appliedKey)) { $0.integer(0) } ?? 0
+  }
+
+  /// Makes those changes that were not made before, and keeps the number of the last.
+  func apply(_ changes: [NumberedChange], upTo number: Int64) throws(SQLiteError) {
+    let applied = try applied()
+    for change in changes where change.number > applied { try make(change.change) }
+    try setMeta(Schema.appliedKey, to: max(number, applied))
+  }
+
+  private func make(_ change: AttributeChange) throws(SQLiteError) {
+    guard let value = change.value else {
+      return try remove(change.name, of: change.object, changed: change.changed)
+    }
+    try set(
+      change.name, to: value, of: change.object, type: change.type, changed: change.changed,
+      lineage: change.lineage)
   }
 
   func find(_ object: ObjectKey) throws(SQLiteError) -> Int64? {
