@@ -62,8 +62,10 @@ public protocol NumberedStore: EntryStore {
   /// Makes changes in order, all or none, and keeps `number` as that of the last one. Those whose
   /// numbers are not above what was applied already are left out.
   ///
-  /// They were promised before: a full disk keeps them out only when nothing can be given up for them.
-  func apply(_ changes: [NumberedChange], upTo number: Int64) throws(Errno)
+  /// Those that were promised before a full disk keeps out only when nothing can be given up for them.
+  func apply(
+    _ changes: [NumberedChange], upTo number: Int64, isPromised: Bool
+  ) throws(Errno)
 }
 
 // MARK: as bytes

@@ -36,9 +36,9 @@ struct Journal: Sendable {
   ) throws(Errno) -> Outcome {
     let length = JournalFile.recordHeaderSize + change.count
     if halves.isEmpty {
-      for name in Self.fileNames {
-        halves.append(Half(file: try JournalFile(name, in: directory)))
-      }
+      var made: [Half] = []
+      for name in Self.fileNames { made.append(Half(file: try JournalFile(name, in: directory))) }
+      halves = made
     }
     if JournalFile.size - halves[current].end < length {
       let next = 1 - current
@@ -81,13 +81,23 @@ struct Journal: Sendable {
     }
   }
 
-  /// Removes the files: the store's disk has everything.
+  /// Removes the files, for good: the store's disk has everything.
   static func remove(from directory: borrowing FileDescriptor) throws(Errno) {
+    var isChanged = false
     for name in fileNames {
-      do throws(Errno) { try directory.unlink(FileName(name)) } catch {
+      do throws(Errno) {
+        try directory.unlink(FileName(name))
+        JournalRequest.tell(.delete(name), of: directory)
+        isChanged = true
+      } catch {
         if error != .noEntry { throw error }
       }
     }
+    guard isChanged else { return }
+    // What a power failure brought back would be taken for the journal of what comes now: its last
+    // changes may have been given up for want of one before them, and their numbers are given again.
+    try directory.reopen([.readOnly, .directory]).sync()
+    JournalRequest.tell(.syncNames, of: directory)
   }
 
   /// What tells this start of the machine from others.

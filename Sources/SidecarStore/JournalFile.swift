@@ -19,33 +19,40 @@ final class JournalFile: Sendable {
   static let recordHeaderSize = 24
   private static let magic = Array("SCFSJRN1".utf8)
 
+  private let name: String
   private let file: FileDescriptor
 
   /// Makes a file, or empties the one that is there.
   init(_ name: String, in directory: borrowing FileDescriptor) throws(Errno) {
+    self.name = name
     file = try directory.open(
       FileName(name), [.readWrite, .create, .truncate, .noFollow], mode: 0o600)
     // Not allocated: a write to room that was never written to would change the inode as well.
     try file.write(at: 0, [UInt8](repeating: 0, count: Self.size))
+    JournalRequest.tell(.create(name), of: directory)
   }
 
   /// Begins anew: what was in the file counts no longer.
   func begin(salt: UInt64, boot: [UInt8]) throws(Errno) {
-    try file.write(at: 0, Self.header(salt: salt, boot: boot))
+    try write(Self.header(salt: salt, boot: boot), at: 0)
   }
 
   /// Writes a record.
   func write(_ record: [UInt8], at position: Int) throws(Errno) {
     try file.write(at: Int64(position), record)
+    JournalRequest.tell(.write(name, at: position, record), below: file)
   }
 
   /// Waits until the disk has everything; the first time the size as well.
-  func sync() throws(Errno) { try file.dataSync() }
+  func sync() throws(Errno) {
+    try file.dataSync()
+    JournalRequest.tell(.sync(name), below: file)
+  }
 
   /// Where the next record begins after one that ends at `position`.
   static func aligned(_ position: Int) -> Int { (position + 7) & ~7 }
 
-  private static func header(salt: UInt64, boot: [UInt8]) -> [UInt8] {
+  static func header(salt: UInt64, boot: [UInt8]) -> [UInt8] {
     var header = magic
     header.append(number: salt)
     header.append(contentsOf: boot.prefix(16))

@@ -54,11 +54,29 @@ struct JournalState: Sendable {
   /// There is no use in waiting for more.
   var isEnough: Bool { pending.count >= Self.batch || pendingBytes >= Self.batchBytes }
 
+  /// Too much waits to let more wait.
+  var isTooMuch: Bool {
+    pending.count >= Self.batch * 4 || pendingBytes >= Self.batchBytes * 4
+  }
+
+  /// A call of the store without a number begins.
+  mutating func enter<Way>(_ mode: Mode, _ way: Way) -> Way {
+    self.mode = mode
+    calls += 1
+    return way
+  }
+
+  /// A change was made in the store at once, or could not be.
+  mutating func isDone(_ mode: Mode) {
+    self.mode = mode
+    storeChanges += 1
+  }
+
   /// The file of the journal that is not written cannot be used again before the store's disk has it.
   var wantsFile: Bool { journal.isWaitingForStore(stored) }
 
   /// Gives a change its number; it waits from now on.
-  mutating func take(_ change: AttributeChange, _ size: Int = 0) {
+  mutating func take(_ change: AttributeChange, _ size: Int) {
     number += 1
     pending.append(NumberedChange(number, change))
     sizes.append(size)
@@ -73,13 +91,6 @@ struct JournalState: Sendable {
       guard index > 0 else { continue }
       entries.insert(Entry(parent: change.lineage[index - 1].object, name: step.name))
     }
-  }
-
-  /// Forgets a change that was not promised.
-  mutating func drop(_ number: Int64) {
-    guard let index = pending.firstIndex(where: { $0.number == number }) else { return }
-    pending.remove(at: index)
-    pendingBytes -= sizes.remove(at: index)
   }
 
   /// The store has everything up to a number.

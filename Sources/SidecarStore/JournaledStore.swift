@@ -78,34 +78,30 @@ public final class JournaledStore: EntryStore {
 
   private enum Way {
     case journaled(wakes: Bool)
-    /// With this number, into the store, while nobody else changes anything.
-    case atOnce(Int64)
+    /// With a number, into the store, while nobody else changes anything.
+    case atOnce
     /// Beside other changes of the store, without a number.
     case directly
   }
 
   private func make(_ change: AttributeChange) throws(Errno) {
-    let bytes = change.encoded
     let way = state.wait(for: progress) { state -> Way? in
       switch state.mode {
       case .switching: return nil
-      case .direct where state.namings > 0:
-        state.calls += 1
-        return .directly
-      case .direct where state.calls > 0: return nil
-      case .direct: break
       case .journaling:
-        if let wakes = keep(change, bytes, in: &state) { return .journaled(wakes: wakes) }
+        if let way = keep(change, in: &state) { return way }
+      case .direct:
+        if state.namings > 0 || !hasRoom(state) { return state.enter(.direct, .directly) }
+        if state.calls > 0 { return nil }
       }
       state.mode = .switching
-      state.take(change)
-      return .atOnce(state.number)
+      return .atOnce
     }
     switch way {
     case .journaled(let wakes):
       Rehearsal.pass(.journaled)
       if wakes { work.signal() }
-    case .atOnce(let number): try makeAtOnce(number)
+    case .atOnce: try makeAtOnce(change)
     case .directly:
       defer { endCall() }
       try apply()
@@ -113,29 +109,26 @@ public final class JournaledStore: EntryStore {
     }
   }
 
-  /// Writes a change to the journal; nil when that cannot be done, or is not to be: else, whether
-  /// the thread that applies has to be woken.
-  private func keep(
-    _ change: AttributeChange, _ bytes: [UInt8], in state: inout JournalState
-  ) -> Bool? {
-    guard bytes.count <= Journal.longestChange, change.lineage.count < 200,
-      state.pending.count < JournalState.batch * 4, state.pendingBytes < JournalState.batchBytes * 4,
-      hasRoom(state)
-    else { return nil }
-    let outcome: Journal.Outcome
+  /// Writes a change to the journal; nil when that cannot be done now, and the change is to be made in
+  /// the store at once.
+  private func keep(_ change: AttributeChange, in state: inout JournalState) -> Way? {
+    guard hasRoom(state) else { return state.enter(.direct, .directly) }
+    let bytes = change.encoded
+    guard bytes.count <= Journal.longestChange, change.lineage.count < 200, !state.isTooMuch else {
+      return nil
+    }
     do throws(Errno) {
-      outcome = try state.journal.append(
+      let outcome = try state.journal.append(
         bytes, number: state.number + 1, onDisk: state.onDisk, stored: state.stored, in: directory)
+      guard outcome == .written else { return nil }
     } catch {
-      // Some of it may be there: the number is used up, and the store is told so.
+      // Some of it may be there: the number is used up, and the store will be told so.
       state.number += 1
       return nil
     }
-    guard outcome == .written else { return nil }
-    let wasEnough = state.isEnough
-    let wasEmpty = state.pending.isEmpty
+    let (wasEmpty, wasEnough) = (state.pending.isEmpty, state.isEnough)
     state.take(change, bytes.count)
-    return wasEmpty || state.isEnough != wasEnough
+    return .journaled(wakes: wasEmpty || state.isEnough != wasEnough)
   }
 
   /// Room for what the journal promises, in the store's log and its file, as far as can be known.
@@ -147,28 +140,24 @@ public final class JournaledStore: EntryStore {
     return overflow || free >= JournalState.roomWanted
   }
 
-  private func makeAtOnce(_ number: Int64) throws(Errno) {
-    let result: Result<Void, Errno>
+  private func makeAtOnce(_ change: AttributeChange) throws(Errno) {
+    defer { progress.broadcast() }
     do throws(Errno) {
-      try apply()
-      result = .success(())
-    } catch {
-      let errno = error
-      result = applying.withLock { _ in
-        state.withLock { state in
-          // Another thread may have applied it meanwhile.
-          if state.applied >= number { return .success(()) }
-          state.drop(number)
-          return .failure(errno)
+      try applying.withLock { _ throws(Errno) in
+        try applyWaiting()
+        let number = state.withLock { state in
+          // Used up, whatever becomes of it: a commit that fails may have been made.
+          state.number += 1
+          return state.number
         }
+        try base.apply([NumberedChange(number, change)], upTo: number, isPromised: false)
+        state.withLock { $0.hasApplied(upTo: number) }
       }
+      state.withLock { $0.isDone(.journaling) }
+    } catch {
+      state.withLock { $0.isDone(.direct) }
+      throw error
     }
-    state.withLock { state in
-      state.storeChanges += 1
-      if case .success = result { state.mode = .journaling } else { state.mode = .direct }
-    }
-    progress.broadcast()
-    try result.get()
   }
 
   // MARK: other changes
@@ -203,19 +192,22 @@ public final class JournaledStore: EntryStore {
   /// Makes in the store whatever waits by now.
   func apply() throws(Errno) {
     if state.withLock({ $0.applied == $0.number }) { return }
-    try applying.withLock { _ throws(Errno) in
-      let (changes, number, applied) = state.withLock { ($0.pending, $0.number, $0.applied) }
-      if applied == number { return }
-      do throws(Errno) {
-        try base.apply(changes, upTo: number)
-      } catch {
-        // What comes next shall hear of it.
-        state.withLock { if $0.mode == .journaling { $0.mode = .direct } }
-        throw error
-      }
-      Rehearsal.pass(.applied)
-      state.withLock { $0.hasApplied(upTo: number) }
+    try applying.withLock { _ throws(Errno) in try applyWaiting() }
+  }
+
+  /// The same for whoever holds `applying`.
+  private func applyWaiting() throws(Errno) {
+    let (changes, number, applied) = state.withLock { ($0.pending, $0.number, $0.applied) }
+    if applied == number { return }
+    do throws(Errno) {
+      try base.apply(changes, upTo: number, isPromised: true)
+    } catch {
+      // What comes next shall hear of it.
+      state.withLock { if $0.mode == .journaling { $0.mode = .direct } }
+      throw error
     }
+    Rehearsal.pass(.applied)
+    state.withLock { $0.hasApplied(upTo: number) }
   }
 
   /// What the thread does: applies a while after a change came, or when there are enough.
@@ -276,6 +268,7 @@ public final class JournaledStore: EntryStore {
       for file in files { try file.sync() }
       if !state.withLock({ $0.areNamesOnDisk }) {
         try directory.reopen([.readOnly, .directory]).sync()
+        JournalRequest.tell(.syncNames, of: directory)
       }
     } catch {
       isKept = false

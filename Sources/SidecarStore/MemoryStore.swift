@@ -99,7 +99,9 @@ public final class MemoryStore: NumberedStore {
   public func applied() throws(Errno) -> Int64 { lastApplied.withLock { $0 } }
 
   /// Makes changes, one by one: none can fail.
-  public func apply(_ changes: [NumberedChange], upTo number: Int64) throws(Errno) {
+  public func apply(
+    _ changes: [NumberedChange], upTo number: Int64, isPromised: Bool
+  ) throws(Errno) {
     try lastApplied.withLock { (last) throws(Errno) in
       for change in changes where change.number > last { try change.change.make(in: self) }
       last = max(last, number)

@@ -105,9 +105,16 @@ public final class SQLiteStore: NumberedStore {
     try readers.read { (reader) throws(SQLiteError) in try reader.applied() }
   }
 
-  /// Makes changes that were promised before, in one transaction.
-  public func apply(_ changes: [NumberedChange], upTo number: Int64) throws(Errno) {
-    try writer.promised { (tables) throws(SQLiteError) in try tables.apply(changes, upTo: number) }
+  /// Makes changes in one transaction.
+  public func apply(
+    _ changes: [NumberedChange], upTo number: Int64, isPromised: Bool
+  ) throws(Errno) {
+    let change: GroupCommit.Change = { (tables) throws(SQLiteError) in
+      try tables.apply(changes, upTo: number)
+    }
+    if isPromised { return try writer.promised(change) }
+    let removes = changes.allSatisfy { $0.change.value == nil }
+    try removes ? writer.removing(change) : writer.perform(change)
   }
 
   /// Waits until the disk has everything; at once when it has.

@@ -37,7 +37,7 @@ final class JournalStage {
       let contents = try Journal.read(in: directory.open(), after: memory.applied())
       #expect(contents.damage == nil)
       if let last = contents.changes.last {
-        try memory.apply(contents.changes, upTo: last.number)
+        try memory.apply(contents.changes, upTo: last.number, isPromised: true)
       }
       try Journal.remove(from: directory.open())
       base = memory
