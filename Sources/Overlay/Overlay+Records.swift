@@ -85,6 +85,8 @@ extension Overlay {
   /// which the directory's inode knows nothing: so it is asked.
   func isStored(_ inode: Inode) throws(Errno) -> Bool {
     if inode.type == .directory {
+      // What has attributes of its own stays known as long as there is an inode of it.
+      if inode.naming == .byNumber, try record(of: inode).isStored { return true }
       guard let key = try storedKey(of: inode) else { return false }
       return try store.record(of: key) != nil
     }

@@ -56,6 +56,10 @@ public struct NumberedChange: Hashable, Sendable {
 /// A store that makes many changes at once and remembers, with them, how far it has come: what a
 /// ``JournaledStore`` needs below it.
 public protocol NumberedStore: EntryStore {
+  /// How many bytes of changes there is room for whatever becomes of the disk: more are not to be
+  /// promised at a time.
+  var roomForPromises: Int { get }
+
   /// The number up to which changes were applied; 0 when none ever was.
   func applied() throws(Errno) -> Int64
 
@@ -67,8 +71,6 @@ public protocol NumberedStore: EntryStore {
     _ changes: [NumberedChange], upTo number: Int64, isPromised: Bool
   ) throws(Errno)
 }
-
-// MARK: as bytes
 
 extension AttributeChange {
   /// As bytes; numbers have their high byte first.

@@ -1,5 +1,6 @@
 import LinuxSystem
 import SQLite
+import Synchronization
 
 /// The one connection that writes, shared by all threads.
 ///
@@ -19,6 +20,7 @@ final class GroupCommit: Sendable {
   private let progress = Lock(Statistics())
   private let queue = Lock<[Job]>([])
   private let connection: Lock<Connection?>
+  private let room: Atomic<Int>
 
   typealias Change = @Sendable (StoreTables) throws(SQLiteError) -> Void
 
@@ -47,12 +49,16 @@ final class GroupCommit: Sendable {
 
   init(_ database: Database, _ reserve: StoreReserve? = nil) throws(SQLiteError) {
     connection = Lock(try Connection(database, reserve))
+    room = Atomic(Int(clamping: reserve?.held ?? 0))
   }
 
   /// How many changes wait for the connection.
   var waiting: Int { queue.withLock { $0.count } }
 
   var statistics: Statistics { progress.withLock { $0 } }
+
+  /// How many bytes the reserve has.
+  var reserved: Int { room.load(ordering: .relaxed) }
 
   /// Makes a change; it is committed when this returns.
   func perform(_ change: @escaping Change) throws(Errno) {
@@ -116,7 +122,10 @@ final class GroupCommit: Sendable {
       let durable = progress.withLock { $0.durableUpTo }
       for job in batch where job.goal.map({ $0 <= durable }) ?? false { job.result = .success(()) }
       batch.removeAll { $0.result != nil }
-      if !batch.isEmpty { run(batch, on: &connection) }
+      if !batch.isEmpty {
+        run(batch, on: &connection)
+        room.store(connection?.reserved ?? 0, ordering: .relaxed)
+      }
       return job.result ?? .failure(SQLiteError.closed)
     }
     if case .failure(let error) = result { throw error.errno }
@@ -207,6 +216,9 @@ private struct Connection: Sendable {
     try database.execute("PRAGMA wal_autocheckpoint = \(reserve.logPages)")
     if !reserve.isWhole { limit() }
   }
+
+  /// How many bytes the reserve has.
+  var reserved: Int { Int(clamping: reserve?.held ?? 0) }
 
   /// Makes room for a removal, or for growing; false when there is none to be had.
   mutating func giveReserve(forGrowing grows: Bool) -> Bool {

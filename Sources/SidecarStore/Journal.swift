@@ -76,9 +76,10 @@ struct Journal: Sendable {
 
   /// A file is full of what the store has and its disk may not: soon it will be wanted again.
   func isWaitingForStore(_ stored: Int64) -> Bool {
-    halves.contains { $0.last > stored } && halves.indices.contains { index in
-      index != current && halves[index].last > stored
-    }
+    halves.contains { $0.last > stored }
+      && halves.indices.contains { index in
+        index != current && halves[index].last > stored
+      }
   }
 
   /// Removes the files, for good: the store's disk has everything.
@@ -105,10 +106,10 @@ struct Journal: Sendable {
     let text = try? FileDescriptor.open(FileName("/proc/sys/kernel/random/boot_id"), .readOnly)
       .readToEnd(limit: 64)
     let digits = (text ?? []).compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
-    return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+    return stride(from: 0, to: digits.count - 1, by: 2).map {
+      UInt8(digits[$0] << 4 | digits[$0 + 1])
+    }
   }
-
-  // MARK: reading
 
   /// What a journal has for a store.
   struct Contents {
@@ -134,13 +135,12 @@ struct Journal: Sendable {
     var last = applied
     var behind: Int64?
     for change in files.flatMap(\.changes) where change.number > applied {
-      if change.number == last + 1 {
-        contents.changes.append(change)
-        last = change.number
-      } else {
+      guard change.number == last + 1 else {
         behind = change.number
         break
       }
+      contents.changes.append(change)
+      last = change.number
     }
     for later in files.compactMap(\.later) where later > last { behind = behind ?? later }
     let onDisk = files.map(\.onDisk).max() ?? 0

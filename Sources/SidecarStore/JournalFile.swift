@@ -90,8 +90,6 @@ final class JournalFile: Sendable {
     return checksum.value
   }
 
-  // MARK: reading
-
   /// What is found in a file.
   struct Contents {
     /// The records from the start to the first that is not whole.

@@ -54,9 +54,10 @@ struct JournalState: Sendable {
   /// There is no use in waiting for more.
   var isEnough: Bool { pending.count >= Self.batch || pendingBytes >= Self.batchBytes }
 
-  /// Too much waits to let more wait.
-  var isTooMuch: Bool {
-    pending.count >= Self.batch * 4 || pendingBytes >= Self.batchBytes * 4
+  /// Whether so many bytes more would be more than is to wait, where there is room for so many.
+  func isTooMuch(_ size: Int, room: Int) -> Bool {
+    let (sum, overflow) = pendingBytes.addingReportingOverflow(size)
+    return overflow || sum > min(room, Self.batchBytes * 4) || pending.count >= Self.batch * 4
   }
 
   /// A call of the store without a number begins.

@@ -12,7 +12,7 @@ public import LinuxSystem
 /// Lock order: `applying`, then `state`; both before the locks of the store below.
 public final class JournaledStore: EntryStore {
   let base: any NumberedStore
-  private let directory: FileDescriptor
+  let directory: FileDescriptor
   /// How long a change waits for others, in milliseconds.
   private let delay: Int
   let state: Lock<JournalState>
@@ -21,7 +21,7 @@ public final class JournaledStore: EntryStore {
   /// There is something to do for the thread that applies.
   private let work = Condition()
   /// The mode has changed, a call of the store has ended, a file is on the disk, or the thread has ended.
-  private let progress = Condition()
+  let progress = Condition()
 
   /// Puts a journal into `directory`, which the store `base` is in, and which has none: who opens the
   /// store has brought into it what one had.
@@ -57,8 +57,6 @@ public final class JournaledStore: EntryStore {
     work.signal()
     state.wait(for: progress) { $0.hasEnded ? () : nil }
   }
-
-  // MARK: changes of attributes
 
   /// Keeps an attribute.
   public func set(
@@ -114,9 +112,9 @@ public final class JournaledStore: EntryStore {
   private func keep(_ change: AttributeChange, in state: inout JournalState) -> Way? {
     guard hasRoom(state) else { return state.enter(.direct, .directly) }
     let bytes = change.encoded
-    guard bytes.count <= Journal.longestChange, change.lineage.count < 200, !state.isTooMuch else {
-      return nil
-    }
+    guard bytes.count <= Journal.longestChange, change.lineage.count < 200,
+      !state.isTooMuch(bytes.count, room: base.roomForPromises)
+    else { return nil }
     do throws(Errno) {
       let outcome = try state.journal.append(
         bytes, number: state.number + 1, onDisk: state.onDisk, stored: state.stored, in: directory)
@@ -133,7 +131,7 @@ public final class JournaledStore: EntryStore {
 
   /// Room for what the journal promises, in the store's log and its file, as far as can be known.
   private func hasRoom(_ state: JournalState) -> Bool {
-    guard state.pending.isEmpty || state.number & 63 == 0 else { return true }
+    guard state.pending.isEmpty || state.number & 15 == 0 else { return true }
     guard let system = try? directory.fileSystemStatus() else { return false }
     let (free, overflow) = system.availableBlocks.multipliedReportingOverflow(
       by: system.fragmentSize)
@@ -160,8 +158,6 @@ public final class JournaledStore: EntryStore {
     }
   }
 
-  // MARK: other changes
-
   /// Runs a change that has no number, after all that have one.
   func naming<Result>(_ body: () throws(Errno) -> Result) throws(Errno) -> Result {
     state.wait(for: progress) { state -> Void? in
@@ -186,8 +182,6 @@ public final class JournaledStore: EntryStore {
     }
     progress.broadcast()
   }
-
-  // MARK: applying
 
   /// Makes in the store whatever waits by now.
   func apply() throws(Errno) {
@@ -230,74 +224,6 @@ public final class JournaledStore: EntryStore {
       }
     }
     state.withLock { $0.hasEnded = true }
-    progress.broadcast()
-  }
-
-  // MARK: the disk
-
-  /// Everything changed so far outlives a power failure: one sync of the journal for all who wait, or
-  /// of the store when other changes were made there.
-  public func sync() throws(Errno) {
-    let wanted = state.withLock { $0.number }
-    while true {
-      let turn = state.wait(for: progress) { state -> Turn? in
-        if state.storeChanges != state.storeChangesOnDisk { return .store }
-        // A change that is being made in the store has its number already.
-        if state.mode == .switching { return nil }
-        if state.onDisk >= wanted { return .done }
-        if state.isSyncing { return nil }
-        state.isSyncing = true
-        return .journal(state.journal.dirty, state.number)
-      }
-      switch turn {
-      case .done: return
-      case .store: return try syncStore()
-      case .journal(let files, let number): sync(files, number)
-      }
-    }
-  }
-
-  private enum Turn {
-    case done, store
-    case journal([JournalFile], Int64)
-  }
-
-  private func sync(_ files: [JournalFile], _ number: Int64) {
-    var isKept = true
-    do throws(Errno) {
-      for file in files { try file.sync() }
-      if !state.withLock({ $0.areNamesOnDisk }) {
-        try directory.reopen([.readOnly, .directory]).sync()
-        JournalRequest.tell(.syncNames, of: directory)
-      }
-    } catch {
-      isKept = false
-    }
-    state.withLock { state in
-      state.isSyncing = false
-      if isKept {
-        state.areNamesOnDisk = true
-        state.isOnDisk(number)
-      } else {
-        // The kernel may claim next time that nothing is left to write: the store takes over.
-        state.journal.abandonCurrent()
-        state.storeChanges += 1
-      }
-    }
-    progress.broadcast()
-  }
-
-  private func syncStore() throws(Errno) {
-    let changes = state.withLock { $0.storeChanges }
-    try apply()
-    let applied = state.withLock { $0.applied }
-    try base.sync()
-    state.withLock { state in
-      state.storeChangesOnDisk = max(state.storeChangesOnDisk, changes)
-      state.stored = max(state.stored, applied)
-      state.isOnDisk(applied)
-    }
-    Rehearsal.pass(.journalFreed)
     progress.broadcast()
   }
 }

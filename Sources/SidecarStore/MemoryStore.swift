@@ -95,6 +95,9 @@ public final class MemoryStore: NumberedStore {
   /// Does nothing: nothing here outlives the process.
   public func sync() throws(Errno) {}
 
+  /// As many as may be.
+  public var roomForPromises: Int { .max }
+
   /// The number up to which changes were applied.
   public func applied() throws(Errno) -> Int64 { lastApplied.withLock { $0 } }
 

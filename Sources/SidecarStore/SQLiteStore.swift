@@ -100,6 +100,9 @@ public final class SQLiteStore: NumberedStore {
     }
   }
 
+  /// What the reserve has room for, in the log and once more in the database, and the pages around it.
+  public var roomForPromises: Int { writer.reserved / 5 }
+
   /// The number up to which changes were applied.
   public func applied() throws(Errno) -> Int64 {
     try readers.read { (reader) throws(SQLiteError) in try reader.applied() }

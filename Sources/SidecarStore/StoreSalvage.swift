@@ -30,7 +30,9 @@ public struct StoreSalvage: Hashable, Sendable {
       "the store was damaged (\(damage)); it is kept as \(kept)",
       "saved rows: \(saved.joined(separator: ", ")); \(gaps) parts could not be read",
     ]
-    if setAside > 0 { lines.append("\(setAside) damaged values were set aside; see sidecarfs check") }
+    if setAside > 0 {
+      lines.append("\(setAside) damaged values were set aside; see sidecarfs check")
+    }
     return lines
   }
 
@@ -59,7 +61,9 @@ public struct StoreSalvage: Hashable, Sendable {
     // Made beside, so that whoever comes after a crash finds the damaged store or the saved one.
     let workshop = try workshop(in: directory, at: place)
     try salvage.fill(workshop, from: opening.path)
-    if salvage.applied == nil { try salvage.setJournalAside(in: directory, at: place, "what the store had of it is unknown") }
+    if salvage.applied == nil {
+      try salvage.setJournalAside(in: directory, at: place, "what the store had of it is unknown")
+    }
     try salvage.exchange(directory, workshop, at: place)
     return salvage
   }

@@ -123,6 +123,8 @@ final class JournalStage {
     for name in try directory.names() {
       try FileManager.default.removeItem(atPath: "\(directory.path)/\(name)")
     }
-    for (name, data) in files { try data.write(to: URL(fileURLWithPath: "\(directory.path)/\(name)")) }
+    for (name, data) in files {
+      try data.write(to: URL(fileURLWithPath: "\(directory.path)/\(name)"))
+    }
   }
 }
