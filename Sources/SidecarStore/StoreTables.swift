@@ -8,10 +8,10 @@ struct StoreTables: Sendable {
   private let findObject: Statement
   private let addVolume: Statement
   private let addObject: Statement
-  private let setChanged: Statement
+  let setChanged: Statement
   private let setOrphan: Statement
-  private let setAttribute: Statement
-  private let removeAttribute: Statement
+  let setAttribute: Statement
+  let removeAttribute: Statement
   private let removeAttributes: Statement
   private let setEntry: Statement
   private let removeEntry: Statement
@@ -168,22 +168,6 @@ struct StoreTables: Sendable {
   /// The number up to which changes were applied.
   func applied() throws(SQLiteError) -> Int64 {
     try readMeta.first(.text(Schema.appliedKey)) { $0.integer(0) } ?? 0
-  }
-
-  /// Makes those changes that were not made before, and keeps the number of the last.
-  func apply(_ changes: [NumberedChange], upTo number: Int64) throws(SQLiteError) {
-    let applied = try applied()
-    for change in changes where change.number > applied { try make(change.change) }
-    try setMeta(Schema.appliedKey, to: max(number, applied))
-  }
-
-  private func make(_ change: AttributeChange) throws(SQLiteError) {
-    guard let value = change.value else {
-      return try remove(change.name, of: change.object, changed: change.changed)
-    }
-    try set(
-      change.name, to: value, of: change.object, type: change.type, changed: change.changed,
-      lineage: change.lineage)
   }
 
   func find(_ object: ObjectKey) throws(SQLiteError) -> Int64? {
