@@ -12,9 +12,13 @@ struct CRC32 {
 
   /// Takes eight bytes, the high one first.
   mutating func add(_ number: UInt64) {
-    for shift in stride(from: UInt64(56), through: 0, by: -8) {
-      add(UInt8(truncatingIfNeeded: number >> shift))
-    }
+    // As below, of bytes that are in a register.
+    let low = state ^ UInt32(truncatingIfNeeded: number >> 32).byteSwapped
+    let tables = Self.tables
+    state = tables[1792 | Int(low & 0xff)] ^ tables[1536 | Int(low >> 8 & 0xff)]
+    state ^= tables[1280 | Int(low >> 16 & 0xff)] ^ tables[1024 | Int(low >> 24)]
+    state ^= tables[768 | Int(number >> 24 & 0xff)] ^ tables[512 | Int(number >> 16 & 0xff)]
+    state ^= tables[256 | Int(number >> 8 & 0xff)] ^ tables[Int(number & 0xff)]
   }
 
   /// Takes all bytes.

@@ -76,10 +76,7 @@ struct Journal: Sendable {
 
   /// A file is full of what the store has and its disk may not: soon it will be wanted again.
   func isWaitingForStore(_ stored: Int64) -> Bool {
-    halves.contains { $0.last > stored }
-      && halves.indices.contains { index in
-        index != current && halves[index].last > stored
-      }
+    halves.indices.contains { $0 != current && halves[$0].last > stored }
   }
 
   /// Removes the files, for good: the store's disk has everything.
@@ -97,7 +94,16 @@ struct Journal: Sendable {
     guard isChanged else { return }
     // What a power failure brought back would be taken for the journal of what comes now: its last
     // changes may have been given up for want of one before them, and their numbers are given again.
-    try directory.reopen([.readOnly, .directory]).sync()
+    try syncNames(in: directory)
+  }
+
+  /// Waits until the disk has the names of the files.
+  static func syncNames(in directory: borrowing FileDescriptor) throws(Errno) {
+    do throws(Errno) {
+      try directory.reopen([.readOnly, .directory]).sync()
+    } catch .invalidArgument {
+      // This file system has nothing to sync there.
+    }
     JournalRequest.tell(.syncNames, of: directory)
   }
 

@@ -34,8 +34,7 @@ extension JournaledStore {
     do throws(Errno) {
       for file in files { try file.sync() }
       if !state.withLock({ $0.areNamesOnDisk }) {
-        try directory.reopen([.readOnly, .directory]).sync()
-        JournalRequest.tell(.syncNames, of: directory)
+        try Journal.syncNames(in: directory)
       }
     } catch {
       isKept = false

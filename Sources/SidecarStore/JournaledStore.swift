@@ -49,6 +49,8 @@ public final class JournaledStore: EntryStore {
     abandon()
     try syncStore()
     try Journal.remove(from: directory)
+    // Their room is free once nobody has them open.
+    state.withLock { $0.journal = Journal() }
   }
 
   /// Ends the thread and leaves everything as a death would.
