@@ -31,7 +31,7 @@ struct MountStatus {
       ("known_objects", .number(mounting.overlay.knownObjects)),
     ]
     do throws(Errno) {
-      let counts = try mounting.store.counts()
+      let counts = try mounting.counts()
       fields += [
         ("stored_objects", .number(counts.objects)),
         ("stored_attributes", .number(counts.attributes)),

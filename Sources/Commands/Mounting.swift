@@ -14,6 +14,7 @@ final class Mounting: Sendable {
   let identity: IdentityKind
   let settings: MountSettings
   let store: SQLiteStore
+  private let journaled: JournaledStore
   let overlay: Overlay
   let session: Session
 
@@ -40,13 +41,15 @@ final class Mounting: Sendable {
       let directory = try location.open(source: source.directory, named: sourcePath)
       let hidden = try Self.status(of: directory, storePath)
       if settings.salvages { try Self.salvage(directory, storePath, report) }
+      let journalDirectory = try Self.copy(of: directory, storePath)
       store = try SQLiteStore.open(
         directory, at: storePath, for: mountPoint,
         admission: StoreOwnership.admission(forUser: Processes.effectiveUser))
       let options = Overlay.Options(
         cache: settings.cache, identity: settings.identity, actsAsCaller: isRoot,
         storeName: "\(storePath)/store.db", report: report)
-      overlay = try Self.overlay(source, store, hidden, options)
+      journaled = try Self.journaled(store, journalDirectory, storePath)
+      overlay = try Self.overlay(source, journaled, hidden, options)
       if store.wasLeftOpen { overlay.collectOrphans(of: source) }
     } catch {
       throw CommandFailure(.mount, "store \(error)")
@@ -71,7 +74,7 @@ final class Mounting: Sendable {
       held?.release()
     } catch {
       let reasons = (held?.release() ?? "").split(separator: "\n").joined(separator: ", ")
-      Self.abandon(store, before)
+      Self.abandon(store, journaled, before)
       throw CommandFailure(
         .mount, "cannot mount at \(mountPoint): \(reasons.isEmpty ? error.message : reasons)",
         remedy: Self.remedy(isRoot))
@@ -81,10 +84,7 @@ final class Mounting: Sendable {
   private static func salvage(
     _ directory: borrowing FileDescriptor, _ place: FileName, _ report: (String) -> Void
   ) throws(StoreError) {
-    let copy: FileDescriptor
-    do throws(Errno) { copy = try directory.duplicate() } catch {
-      throw StoreError(.unreachable(error), at: place)
-    }
+    let copy = try copy(of: directory, place)
     do throws(StoreError) {
       let salvage = try StoreSalvage.run(
         copy, at: place, for: FileName("sidecarfs mount --salvage"),
@@ -95,9 +95,28 @@ final class Mounting: Sendable {
     }
   }
 
+  private static func copy(
+    of directory: borrowing FileDescriptor, _ place: FileName
+  ) throws(StoreError) -> FileDescriptor {
+    do throws(Errno) { return try directory.duplicate() } catch {
+      throw StoreError(.unreachable(error), at: place)
+    }
+  }
+
+  private static func journaled(
+    _ store: SQLiteStore, _ directory: consuming FileDescriptor, _ place: FileName
+  ) throws(StoreError) -> JournaledStore {
+    do throws(Errno) { return try JournaledStore(store, in: directory) } catch {
+      throw StoreError(.unreachable(error), at: place)
+    }
+  }
+
   /// Closes a store that nothing will be put into, and takes it away if it is new and empty.
-  private static func abandon(_ store: SQLiteStore, _ before: consuming NewStore?) {
-    let counts = try? store.counts()
+  private static func abandon(
+    _ store: SQLiteStore, _ journaled: JournaledStore, _ before: consuming NewStore?
+  ) {
+    let counts = try? journaled.counts()
+    try? journaled.close()
     try? store.close()
     if let counts, counts.objects == 0, counts.quarantined == 0 { before?.remove() }
   }
@@ -117,6 +136,7 @@ final class Mounting: Sendable {
     }
     do throws(Errno) {
       try overlay.close()
+      try journaled.close()
       try store.close()
     } catch {
       failure =
@@ -124,6 +144,9 @@ final class Mounting: Sendable {
     }
     if let failure { throw failure }
   }
+
+  /// How much the store holds.
+  func counts() throws(Errno) -> StoreCounts { try journaled.counts() }
 
   /// Ends ``serve()``; for any thread.
   func stop() { session.stop() }

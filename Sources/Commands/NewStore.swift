@@ -47,7 +47,9 @@ struct NewStore: ~Copyable {
     guard !hadStore, let directory = try? start.open(Self.path(way), [.path, .directory]) else {
       return
     }
-    for file in ["store.db", "store.db-wal", "store.db-shm", "lock", "reserve"] {
+    for file in [
+      "store.db", "store.db-wal", "store.db-shm", "lock", "reserve", "journal-0", "journal-1",
+    ] {
       try? directory.unlink(FileName(file))
     }
     if hadDirectory { return }

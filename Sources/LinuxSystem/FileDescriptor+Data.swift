@@ -95,6 +95,15 @@ extension FileDescriptor {
     }
   }
 
+  /// Writes all bytes at `offset`. The corresponding system call is `pwrite`.
+  public func write(at offset: Int64, _ bytes: [UInt8]) throws(Errno) {
+    let raw = self.raw
+    let written = try call { pwrite(raw, bytes, bytes.count, Int(offset)) }
+    if written < bytes.count {
+      try write(at: offset + Int64(written), Array(bytes[written...]))
+    }
+  }
+
   /// Makes every write go to the end, or to where it says. The system call is `fcntl`.
   public func setAppending(_ appends: Bool) throws(Errno) {
     let raw = self.raw

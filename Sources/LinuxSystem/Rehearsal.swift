@@ -36,6 +36,14 @@ package enum Rehearsal {
     case announced
     /// What was announced is settled, and the caller was not told.
     case settled
+    /// A change is in the journal, and nobody was told.
+    case journaled
+    /// The store has what is in the journal.
+    case applied
+    /// The store's disk has what is in the journal, which is about to be written over.
+    case journalFreed
+    /// What a journal had is in the store, and the journal is still there.
+    case replayed
   }
 
   /// A kind of call that can be made to fail, or to be the last one.

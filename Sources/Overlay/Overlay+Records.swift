@@ -122,9 +122,15 @@ extension Overlay {
   /// which the directory's inode knows nothing: so it is asked.
   func isStored(_ inode: Inode) throws(Errno) -> Bool {
     if inode.type == .directory {
+      // What has attributes of its own stays known as long as there is an inode of it.
+      if inode.naming == .byNumber, try isRecordStored(of: inode) { return true }
       guard let key = try storedKey(of: inode) else { return false }
       return try store.record(of: key) != nil
     }
+    return try isRecordStored(of: inode)
+  }
+
+  private func isRecordStored(of inode: Inode) throws(Errno) -> Bool {
     if inode.naming != .byName {
       let (isKnown, isStored) = inode.withState { ($0.record.isKnown, $0.record.isStored) }
       if isKnown { return isStored }

@@ -164,9 +164,19 @@ public final class Database: @unchecked Sendable {
     }
   }
 
+  /// A database that may be too large for memory, gone with its connection: SQLite has a file without
+  /// a name for it.
+  public static func temporary() throws(SQLiteError) -> Database {
+    try Database(FileName(""), .readWrite)
+  }
+
   /// Copies the whole database, as it is at this moment, over the file at `path`, durably.
   public func copy(to path: FileName) throws(SQLiteError) {
-    let target = try Database(path, .readWrite)
+    try copy(into: Database(path, .readWrite))
+  }
+
+  /// Copies the whole database over another one.
+  public func copy(into target: Database) throws(SQLiteError) {
     guard let backup = sqlite3_backup_init(target.connection, "main", connection, "main") else {
       throw SQLiteError(code: sqlite3_extended_errcode(target.connection))
     }

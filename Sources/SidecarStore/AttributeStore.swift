@@ -98,6 +98,17 @@ public struct ObjectKey: Hashable, Sendable {
     self.volume = volume
     self.bytes = bytes
   }
+
+  /// From its own bytes alone, eight at a time: there are few volumes, and it is asked for at every change.
+  public func hash(into hasher: inout Hasher) {
+    var word: UInt64 = 0
+    for (index, byte) in bytes.enumerated() {
+      word = word << 8 | UInt64(byte)
+      if index & 7 == 7 { hasher.combine(word) }
+    }
+    hasher.combine(word)
+    hasher.combine(bytes.count)
+  }
 }
 
 /// One name of an object: a directory and the name in it.

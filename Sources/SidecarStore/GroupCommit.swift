@@ -1,5 +1,6 @@
 import LinuxSystem
 import SQLite
+import Synchronization
 
 /// The one connection that writes, shared by all threads.
 ///
@@ -19,6 +20,7 @@ final class GroupCommit: Sendable {
   private let progress = Lock(Statistics())
   private let queue = Lock<[Job]>([])
   private let connection: Lock<Connection?>
+  private let room: Atomic<Int>
 
   typealias Change = @Sendable (StoreTables) throws(SQLiteError) -> Void
 
@@ -28,27 +30,35 @@ final class GroupCommit: Sendable {
     let isDurable: Bool
     /// It removes something, or what is removed depends on it.
     let mayUseReserve: Bool
+    /// It was told to be done: the database may grow for it whatever comes.
+    let isPromised: Bool
     /// Needless once this commit is on the disk.
     let goal: Int?
     var result: Result<Void, SQLiteError>?
     init(
-      isDurable: Bool, mayUseReserve: Bool = false, goal: Int? = nil, _ change: @escaping Change
+      isDurable: Bool, mayUseReserve: Bool = false, isPromised: Bool = false, goal: Int? = nil,
+      _ change: @escaping Change
     ) {
       self.change = change
       self.isDurable = isDurable
       self.mayUseReserve = mayUseReserve
+      self.isPromised = isPromised
       self.goal = goal
     }
   }
 
   init(_ database: Database, _ reserve: StoreReserve? = nil) throws(SQLiteError) {
     connection = Lock(try Connection(database, reserve))
+    room = Atomic(Int(clamping: reserve?.held ?? 0))
   }
 
   /// How many changes wait for the connection.
   var waiting: Int { queue.withLock { $0.count } }
 
   var statistics: Statistics { progress.withLock { $0 } }
+
+  /// How many bytes the reserve has.
+  var reserved: Int { room.load(ordering: .relaxed) }
 
   /// Makes a change; it is committed when this returns.
   func perform(_ change: @escaping Change) throws(Errno) {
@@ -59,6 +69,12 @@ final class GroupCommit: Sendable {
   /// reserve lasts.
   func removing(_ change: @escaping Change) throws(Errno) {
     try run(Job(isDurable: false, mayUseReserve: true, change))
+  }
+
+  /// Makes a change of which somebody was told that it is made: as far as the reserve lasts there is
+  /// room for it.
+  func promised(_ change: @escaping Change) throws(Errno) {
+    try run(Job(isDurable: false, mayUseReserve: true, isPromised: true, change))
   }
 
   /// Makes a change; it and all before it are on the disk when this returns.
@@ -106,7 +122,10 @@ final class GroupCommit: Sendable {
       let durable = progress.withLock { $0.durableUpTo }
       for job in batch where job.goal.map({ $0 <= durable }) ?? false { job.result = .success(()) }
       batch.removeAll { $0.result != nil }
-      if !batch.isEmpty { run(batch, on: &connection) }
+      if !batch.isEmpty {
+        run(batch, on: &connection)
+        room.store(connection?.reserved ?? 0, ordering: .relaxed)
+      }
       return job.result ?? .failure(SQLiteError.closed)
     }
     if case .failure(let error) = result { throw error.errno }
@@ -128,10 +147,12 @@ final class GroupCommit: Sendable {
       let isFull = error.errno == .noSpace || error.errno == .overQuota
       if isLastTry || (!isFull && batch.count == 1) {
         let mayUseReserve = batch.contains { $0.mayUseReserve }
-        if isFull, mayUseReserve, connection?.giveReserve() == true {
+        let mayGrow = batch.contains { $0.isPromised }
+        if isFull, mayUseReserve, connection?.giveReserve(forGrowing: mayGrow) == true {
           // Once: it is empty by then.
           run(batch, on: &connection, isLastTry: true)
           connection?.refillReserve()
+          if mayGrow { connection?.limitAgain() }
         } else {
           for job in batch { job.result = .failure(error) }
         }
@@ -196,10 +217,15 @@ private struct Connection: Sendable {
     if !reserve.isWhole { limit() }
   }
 
-  /// Makes room for a removal; false when there is none to be had.
-  mutating func giveReserve() -> Bool {
-    guard let reserve, reserve.give() else { return false }
-    limit()
+  /// How many bytes the reserve has.
+  var reserved: Int { Int(clamping: reserve?.held ?? 0) }
+
+  /// Makes room for a removal, or for growing; false when there is none to be had.
+  mutating func giveReserve(forGrowing grows: Bool) -> Bool {
+    guard let reserve else { return false }
+    // A database that may not grow may for this.
+    guard reserve.give() || (grows && isLimited) else { return false }
+    if grows { unlimit() } else { limit() }
     try? database.checkpointWithoutWaiting()
     return true
   }
@@ -208,7 +234,15 @@ private struct Connection: Sendable {
   mutating func refillReserve(isPatient: Bool = false) {
     guard let reserve, isLimited || !reserve.isWhole else { return }
     reserve.refill(isPatient: isPatient)
-    guard reserve.isWhole, isLimited else { return }
+    if reserve.isWhole, isLimited { unlimit() }
+  }
+
+  /// Sets the limit that the reserve asks for, after something has grown all the same.
+  mutating func limitAgain() {
+    if let reserve, !reserve.isWhole { limit() }
+  }
+
+  private mutating func unlimit() {
     // As many as SQLite can have.
     isLimited = (try? database.execute("PRAGMA max_page_count = 4294967294")) == nil
   }

@@ -3,8 +3,9 @@ public import LinuxSystem
 
 /// A store that is gone with the process: the reference that other engines are compared with, and
 /// what tests use that are about something else.
-public final class MemoryStore: EntryStore {
+public final class MemoryStore: NumberedStore {
   let contents = Lock(StoreContents())
+  private let lastApplied = Lock<Int64>(0)
 
   /// An empty store.
   public init() {}
@@ -93,6 +94,22 @@ public final class MemoryStore: EntryStore {
 
   /// Does nothing: nothing here outlives the process.
   public func sync() throws(Errno) {}
+
+  /// As many as may be.
+  public var roomForPromises: Int { .max }
+
+  /// The number up to which changes were applied.
+  public func applied() throws(Errno) -> Int64 { lastApplied.withLock { $0 } }
+
+  /// Makes changes, one by one: none can fail.
+  public func apply(
+    _ changes: [NumberedChange], upTo number: Int64, isPromised: Bool
+  ) throws(Errno) {
+    try lastApplied.withLock { (last) throws(Errno) in
+      for change in changes where change.number > last { try change.change.make(in: self) }
+      last = max(last, number)
+    }
+  }
 
   /// The objects whose last name is gone.
   public func orphans() throws(Errno) -> [ObjectKey] {

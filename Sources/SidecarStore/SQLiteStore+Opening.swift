@@ -52,6 +52,7 @@ extension SQLiteStore {
     let wasLeftOpen = try opening.attempt { () throws(SQLiteError) in
       try database.integer("SELECT value FROM meta WHERE key = 'clean'") == 0
     }
+    try opening.replayJournal(into: database, in: directory)
     let writer = try opening.attempt { () throws(SQLiteError) in
       try GroupCommit(database, reserve)
     }
@@ -62,6 +63,8 @@ extension SQLiteStore {
     } catch {
       throw StoreError(error == .readOnly ? .readOnly : .unreachable(error), at: opening.place)
     }
+    Rehearsal.pass(.replayed)
+    try opening.removeJournal(from: directory)
     // From here on the last one to leave empties the log.
     database.keepLogOnClose(false)
     return (writer, wasLeftOpen)

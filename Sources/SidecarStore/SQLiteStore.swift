@@ -6,7 +6,7 @@ import SQLite
 /// The default engine: one SQLite database, `store.db`, in a directory of its own.
 ///
 /// Its format is described in <doc:StoreFormat>.
-public final class SQLiteStore: EntryStore {
+public final class SQLiteStore: NumberedStore {
   /// The way to every file of the store, open for as long as any of them is.
   private let directory: FileDescriptor
   /// The last mount that had the store did not close it: it died.
@@ -98,6 +98,26 @@ public final class SQLiteStore: EntryStore {
     try writer.removing { (tables) throws(SQLiteError) in
       try tables.quarantine(object, because: reason)
     }
+  }
+
+  /// What the reserve has room for, in the log and once more in the database, and the pages around it.
+  public var roomForPromises: Int { writer.reserved / 5 }
+
+  /// The number up to which changes were applied.
+  public func applied() throws(Errno) -> Int64 {
+    try readers.read { (reader) throws(SQLiteError) in try reader.applied() }
+  }
+
+  /// Makes changes in one transaction.
+  public func apply(
+    _ changes: [NumberedChange], upTo number: Int64, isPromised: Bool
+  ) throws(Errno) {
+    let change: GroupCommit.Change = { (tables) throws(SQLiteError) in
+      try tables.apply(changes, upTo: number)
+    }
+    if isPromised { return try writer.promised(change) }
+    let removes = changes.allSatisfy { $0.change.value == nil }
+    try removes ? writer.removing(change) : writer.perform(change)
   }
 
   /// Waits until the disk has everything; at once when it has.

@@ -38,7 +38,7 @@ package struct Schema: Sendable {
   package static let applicationID: Int64 = 0x5343_4653
 
   /// The present one.
-  package static let current = Schema(steps: [Step(version1), version2])
+  package static let current = Schema(steps: [Step(version1), version2, version3])
 
   /// Takes the steps that follow `version`, inside a transaction of the caller's.
   package func upgrade(_ database: Database, from version: Int64) throws(SQLiteError) {
@@ -83,6 +83,14 @@ package struct Schema: Sendable {
     try DamagedValues.copy(from: "attribute_1", in: database)
     try database.execute("DROP TABLE attribute_1")
   }
+
+  /// There may be a journal beside the database, which an older release would not bring into it.
+  private static let version3: Step = [
+    "INSERT OR IGNORE INTO meta (key, value) VALUES ('applied', 0)"
+  ]
+
+  /// Under which key the number of the last change is kept that came by number.
+  static let appliedKey = "applied"
 
   /// From which version on values have checksums.
   static let checksumVersion: Int64 = 2

@@ -16,6 +16,10 @@ public struct StoreError: Error, Hashable, Sendable {
     case unsafe(file: String, problem: String)
     /// It contradicts itself; what SQLite says.
     case damaged(String)
+    /// Its journal lacks changes that were kept; what is missing.
+    case damagedJournal(String)
+    /// The mount that has it does not get the changes in its journal into the database.
+    case lagging
     /// The file system refuses to be written to.
     case readOnly
     /// The file system cannot hold a shared write-ahead log.
@@ -55,6 +59,8 @@ extension StoreError: CustomStringConvertible {
     case .inUse(let holder): "the store is in use by \(holder)"
     case .unsafe(let file, let problem): "\(file) \(problem)"
     case .damaged(let detail): "the store is damaged (\(detail))"
+    case .damagedJournal(let detail): "the store's journal is damaged (\(detail))"
+    case .lagging: "changes wait in the store's journal, and its mount does not apply them"
     case .readOnly: "the store cannot be written: read-only file system"
     case .noSharedMemory: "this file system cannot hold the store (no shared memory for its log)"
     case .noPlace: "no place for the store: neither XDG_STATE_HOME nor HOME is set"
@@ -73,6 +79,9 @@ extension StoreError: CustomStringConvertible {
       "make it root's alone if you trust what is in it (chown root, chmod go-w), or choose another"
         + " place with --store"
     case .damaged: "put back a copy, or save what can be read with sidecarfs check --salvage"
+    case .damagedJournal:
+      "save what is before the damage with sidecarfs check --salvage; the rest is kept as it is"
+    case .lagging: "look at the daemon's log: its disk may be full"
     case .missing: "name the source, or the store with --store"
     case .failed: "look at the disk that it is on; what was there before stays"
     case .unreachable(.noSpace), .unreachable(.overQuota):

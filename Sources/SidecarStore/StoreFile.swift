@@ -58,7 +58,9 @@ public final class StoreFile {
       _ = try database.integer("SELECT COUNT(*) FROM sqlite_schema")
       return database
     }
-    return StoreFile(database, nil, opening, directory, hold)
+    let whole = try opening.withJournal(
+      database, in: directory, isMounted: hold.holder != nil)
+    return StoreFile(whole, nil, opening, directory, hold)
   }
 
   /// Opens a store to change it, as a mount would; it has to be closed with ``close()``.
@@ -82,12 +84,14 @@ public final class StoreFile {
       _ = reserve.give()
     }
     let database = try opening.openDatabase(in: directory)
+    try opening.replayJournal(into: database, in: directory)
     let tables = try opening.attempt { () throws(SQLiteError) in
       try database.execute("PRAGMA synchronous = FULL")
       let tables = try StoreTables(of: database)
       try tables.setMeta("clean", to: 0)
       return tables
     }
+    try opening.removeJournal(from: directory)
     database.keepLogOnClose(false)
     return StoreFile(
       database, tables, opening, directory, StoreLock.Hold(lock: lock), reserve)

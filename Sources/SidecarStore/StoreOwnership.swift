@@ -7,7 +7,8 @@ public typealias StoreAdmission =
 /// Who could write to a store besides us.
 public enum StoreOwnership {
   /// The names of everything that an engine reads back from its directory.
-  static let files = ["store.db", "store.db-wal", "store.db-shm", "lock", "reserve"]
+  static let files =
+    ["store.db", "store.db-wal", "store.db-shm", "lock", "reserve"] + Journal.fileNames
 
   /// What a mount by the user `uid` asks of a store: root is careful, others see for themselves.
   public static func admission(forUser uid: UInt32) -> StoreAdmission {

@@ -11,6 +11,7 @@ final class StoreReader: Sendable {
   private let findEntry: Statement
   private let findIntents: Statement
   private let findStep: Statement
+  private let findApplied: Statement
 
   convenience init(_ path: FileName) throws(SQLiteError) {
     try self.init(Database.ofStore(path, .readOnly))
@@ -55,6 +56,8 @@ final class StoreReader: Sendable {
         modified_seconds, modified_nanoseconds
       FROM intent ORDER BY id
       """)
+    findApplied = try database.prepare(
+      "SELECT value FROM meta WHERE key = '\(Schema.appliedKey)'")
     findStep = try database.prepare(
       """
       SELECT object.key, volume.key, kind, type, parent, name
@@ -131,6 +134,8 @@ final class StoreReader: Sendable {
     }
     return record
   }
+
+  func applied() throws(SQLiteError) -> Int64 { try findApplied.first { $0.integer(0) } ?? 0 }
 
   func orphans() throws(SQLiteError) -> [ObjectKey] {
     var found: [ObjectKey] = []

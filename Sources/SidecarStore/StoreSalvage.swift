@@ -6,22 +6,34 @@ import SQLite
 public struct StoreSalvage: Hashable, Sendable {
   /// What is wrong with it.
   public let damage: String
-  /// The name, in the store's directory, under which it is kept now.
+  /// The name, in the store's directory, under which it is kept now; empty when it is sound and only its
+  /// journal was damaged.
   public let kept: String
   /// Rows that were saved, by table.
-  public private(set) var rows: [String: Int] = [:]
+  public internal(set) var rows: [String: Int] = [:]
   /// Parts of tables that could not be read.
-  public private(set) var gaps = 0
+  public internal(set) var gaps = 0
   /// Values that are not what was kept, and were set aside.
-  public private(set) var setAside = 0
+  public internal(set) var setAside = 0
+  /// What became of a damaged journal.
+  public internal(set) var journal: String?
+  /// The number up to which the store had applied its journal; nil when that cannot be read.
+  var applied: Int64?
 
   /// For people.
   public var lines: [String] {
+    var lines: [String] = []
+    if let journal { lines.append(journal) }
+    guard !kept.isEmpty else { return lines }
     let saved = ["object", "attribute", "entry", "quarantine"].map { "\(rows[$0] ?? 0) \($0)" }
-    return [
+    lines += [
       "the store was damaged (\(damage)); it is kept as \(kept)",
       "saved rows: \(saved.joined(separator: ", ")); \(gaps) parts could not be read",
-    ] + (setAside > 0 ? ["\(setAside) damaged values were set aside; see sidecarfs check"] : [])
+    ]
+    if setAside > 0 {
+      lines.append("\(setAside) damaged values were set aside; see sidecarfs check")
+    }
+    return lines
   }
 
   /// Moves a damaged store aside and puts into a new one what can be read of it; nil when it is
@@ -41,12 +53,17 @@ public struct StoreSalvage: Hashable, Sendable {
     let lock = try StoreLock.take(in: directory, at: place, for: purpose)
     // A process that is being started may have the descriptor for a moment longer.
     defer { try? lock.lockWhole(LOCK_UN) }
-    guard let damage = try damage(of: opening, status, in: directory) else { return nil }
+    guard let damage = try damage(of: opening, status, in: directory) else {
+      return try journalAlone(opening, in: directory)
+    }
     var salvage = StoreSalvage(
       damage: damage, kept: "\(StoreOpening.fileName).damaged-\(Timestamp.now.seconds)")
     // Made beside, so that whoever comes after a crash finds the damaged store or the saved one.
     let workshop = try workshop(in: directory, at: place)
     try salvage.fill(workshop, from: opening.path)
+    if salvage.applied == nil {
+      try salvage.setJournalAside(in: directory, at: place, "what the store had of it is unknown")
+    }
     try salvage.exchange(directory, workshop, at: place)
     return salvage
   }
@@ -159,6 +176,11 @@ public struct StoreSalvage: Hashable, Sendable {
       let copied = try old.copy(table, to: fresh)
       rows[table] = copied.rows
       gaps += copied.gaps
+    }
+    applied = old.applied
+    if let applied {
+      try fresh.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)").run(
+        .text(Schema.appliedKey), .integer(applied))
     }
     // An older version has no checksums.
     if old.version < Schema.checksumVersion { try DamagedValues.addChecksums(in: fresh) }

@@ -8,10 +8,10 @@ struct StoreTables: Sendable {
   private let findObject: Statement
   private let addVolume: Statement
   private let addObject: Statement
-  private let setChanged: Statement
+  let setChanged: Statement
   private let setOrphan: Statement
-  private let setAttribute: Statement
-  private let removeAttribute: Statement
+  let setAttribute: Statement
+  let removeAttribute: Statement
   private let removeAttributes: Statement
   private let setEntry: Statement
   private let removeEntry: Statement
@@ -22,6 +22,7 @@ struct StoreTables: Sendable {
   private let addQuarantined: Statement
   private let removeKey: Statement
   private let setMeta: Statement
+  private let readMeta: Statement
   let entries: EntryTables
 
   init(of database: Database) throws(SQLiteError) {
@@ -71,6 +72,7 @@ struct StoreTables: Sendable {
       INSERT INTO meta (key, value) VALUES (?1, ?2)
       ON CONFLICT (key) DO UPDATE SET value = excluded.value
       """)
+    readMeta = try database.prepare("SELECT value FROM meta WHERE key = ?1")
     entries = try EntryTables(of: database)
   }
 
@@ -161,6 +163,11 @@ struct StoreTables: Sendable {
   /// Keeps a value of the store's own.
   func setMeta(_ key: String, to value: Int64) throws(SQLiteError) {
     try setMeta.run(.text(key), .integer(value))
+  }
+
+  /// The number up to which changes were applied.
+  func applied() throws(SQLiteError) -> Int64 {
+    try readMeta.first(.text(Schema.appliedKey)) { $0.integer(0) } ?? 0
   }
 
   func find(_ object: ObjectKey) throws(SQLiteError) -> Int64? {

@@ -10,55 +10,13 @@ import SQLite
 enum ValueChecksum {
   /// The checksum of an attribute.
   static func of(_ object: Int64, _ name: [UInt8], _ value: [UInt8]) -> Int64 {
-    let number = UInt64(bitPattern: object)
-    var crc = ~UInt32(0)
-    for shift in stride(from: UInt64(56), through: 0, by: -8) {
-      crc = next(crc, UInt8(truncatingIfNeeded: number >> shift))
-    }
-    crc = update(crc, name)
-    crc = next(crc, 0)
-    crc = update(crc, value)
-    return Int64(~crc)
+    var checksum = CRC32()
+    checksum.add(UInt64(bitPattern: object))
+    checksum.add(name)
+    checksum.add(UInt8(0))
+    checksum.add(value)
+    return Int64(checksum.value)
   }
-
-  /// Eight bytes at a time: after a byte, so many zeros follow as its place in the eight has behind it.
-  private static func update(_ start: UInt32, _ bytes: [UInt8]) -> UInt32 {
-    let tables = tables
-    var crc = start
-    var index = 0
-    while bytes.count &- index >= 8 {
-      let low =
-        crc
-        ^ (UInt32(bytes[index]) | UInt32(bytes[index &+ 1]) << 8 | UInt32(bytes[index &+ 2]) << 16
-          | UInt32(bytes[index &+ 3]) << 24)
-      crc = tables[1792 | Int(low & 0xff)] ^ tables[1536 | Int(low >> 8 & 0xff)]
-      crc ^= tables[1280 | Int(low >> 16 & 0xff)] ^ tables[1024 | Int(low >> 24)]
-      crc ^= tables[768 | Int(bytes[index &+ 4])] ^ tables[512 | Int(bytes[index &+ 5])]
-      crc ^= tables[256 | Int(bytes[index &+ 6])] ^ tables[Int(bytes[index &+ 7])]
-      index &+= 8
-    }
-    while index < bytes.count {
-      crc = next(crc, bytes[index])
-      index &+= 1
-    }
-    return crc
-  }
-
-  private static func next(_ crc: UInt32, _ byte: UInt8) -> UInt32 {
-    tables[Int(UInt8(truncatingIfNeeded: crc) ^ byte)] ^ crc >> 8
-  }
-
-  /// Eight tables of 256.
-  private static let tables: [UInt32] = {
-    var tables: [UInt32] = (0..<256).map { byte in
-      (0..<8).reduce(UInt32(byte)) { crc, _ in crc & 1 == 0 ? crc >> 1 : crc >> 1 ^ 0xedb8_8320 }
-    }
-    for index in 256..<2048 {
-      let before = tables[index - 256]
-      tables.append(tables[Int(before & 0xff)] ^ before >> 8)
-    }
-    return tables
-  }()
 }
 
 extension Row {

@@ -53,8 +53,11 @@ enum StoreFuzz {
   }()
 
   static func read(_ bytes: [UInt8]) {
-    for name in ["store.db", "store.db-wal", "store.db-shm", "store.db-journal", "lock", "reserve"]
-    {
+    for name in [
+      "store.db", "store.db-wal", "store.db-shm", "store.db-journal", "lock", "reserve",
+      "journal-0",
+      "journal-1",
+    ] {
       unlink("\(directory)/\(name)")
     }
     put(bytes)

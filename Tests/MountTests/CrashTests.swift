@@ -50,8 +50,8 @@ import Testing
     let times = Self.runsAll ? Array(1...30) : [1, 2, 7]
     for time in times {
       switch step {
-      case .storeLocked, .storeOpened: try stage.crashWhileMounting(step)
-      case .storeClosing, .storeClosed: try stage.crashWhileUnmounting(step)
+      case .storeLocked, .storeOpened, .replayed: try stage.crashWhileMounting(step)
+      case .storeClosing, .storeClosed, .journalFreed: try stage.crashWhileUnmounting(step)
       default: try stage.crash("\(step) \(time)", at: step, time: time)
       }
     }

@@ -36,6 +36,7 @@ import Testing
 
   static let steps: [Rehearsal.Step] = [
     .announced, .made, .linked, .renamed, .unlinked, .settled, .inTransaction, .committed,
+    .applied,
   ]
 
   /// Each file says in its content which one it is, and has that as its attribute.

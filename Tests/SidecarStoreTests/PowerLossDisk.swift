@@ -45,6 +45,14 @@ struct PowerLossDisk {
         for name in files.keys { files[name]?.isNameKept = true }
         ghosts = [:]
       }
+    case .syncContent(let name):
+      guard var content = files[name] else { return }
+      content.kept = content.seen
+      content.loose = []
+      files[name] = content
+    case .syncNames:
+      for name in files.keys { files[name]?.isNameKept = true }
+      ghosts = [:]
     case .delete(let name):
       if let content = files.removeValue(forKey: name), content.isNameKept {
         ghosts[name] = content

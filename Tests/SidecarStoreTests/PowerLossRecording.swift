@@ -3,6 +3,8 @@ import Glibc
 import LinuxSystem
 import SQLite
 
+@testable import SidecarStore
+
 /// What SQLite asked of the disk, in order, for the files below one directory.
 enum DiskRequest: Sendable {
   case create(String)
@@ -12,6 +14,22 @@ enum DiskRequest: Sendable {
   /// also the names in the directory.
   case sync(String)
   case delete(String)
+  /// The same without names: fdatasync of one of our files.
+  case syncContent(String)
+  /// The names in the directory are on the disk.
+  case syncNames
+}
+
+extension DiskRequest {
+  init(_ request: JournalRequest) {
+    switch request {
+    case .create(let name): self = .create(name)
+    case .write(let name, let position, let bytes): self = .write(name, at: position, bytes)
+    case .sync(let name): self = .syncContent(name)
+    case .syncNames: self = .syncNames
+    case .delete(let name): self = .delete(name)
+    }
+  }
 }
 
 /// Takes down the requests of every connection to a directory's files, between `begin` and `end`.
@@ -30,6 +48,9 @@ enum DiskRecorder {
   /// Starts recording what happens to the files of a store's directory.
   static func begin(_ directory: String) -> Bool {
     state.withLock { $0 = State(directory: directory) }
+    JournalRequest.watcher.withLock { watcher in
+      watcher = { request, path in if path == directory { record(DiskRequest(request)) } }
+    }
     return isInstalled
   }
 
@@ -37,7 +58,8 @@ enum DiskRecorder {
   static var count: Int { state.withLock { $0.requests.count } }
 
   static func end() -> [DiskRequest] {
-    state.withLock { state in
+    JournalRequest.watcher.withLock { $0 = nil }
+    return state.withLock { state in
       state.directory = nil
       return state.requests
     }

@@ -2,8 +2,9 @@ import AttributeModel
 import Foundation
 import LinuxSystem
 import SQLite
-import SidecarStore
 import Testing
+
+@testable import SidecarStore
 
 /// The power fails at any moment: what was synced is there, of the rest a beginning of what was
 /// done, and nothing torn.
@@ -11,7 +12,16 @@ import Testing
   static let isLong = getenv("SIDECARFS_ALL") != nil
 
   @Test(arguments: [1, 2, 3] as [UInt64]) func everyMoment(_ seed: UInt64) throws {
-    let history = try History(seed: seed, changes: Self.isLong ? 200 : 60)
+    try everyMoment(seed, of: History(seed: seed, changes: Self.isLong ? 200 : 60))
+  }
+
+  /// The same with a journal, some of whose changes have not reached the database.
+  @Test(arguments: [4, 5, 6] as [UInt64]) func everyMomentOfAJournal(_ seed: UInt64) throws {
+    let changes = Self.isLong ? 400 : 120
+    try everyMoment(seed, of: History(seed: seed, changes: changes, hasJournal: true))
+  }
+
+  private func everyMoment(_ seed: UInt64, of history: History) throws {
     var disk = PowerLossDisk()
     var random = SeededGenerator(seed: seed)
     let place = try TemporaryDirectory(tmpfsOf: 64 << 20)
@@ -43,30 +53,30 @@ private struct History {
   /// After so many requests, a state is kept for certain.
   private var promises: [(moment: Int, state: Int)] = []
 
-  init(seed: UInt64, changes: Int) throws {
+  init(seed: UInt64, changes: Int, hasJournal: Bool = false) throws {
     let directory = try TemporaryDirectory()
     var random = SeededGenerator(seed: seed &+ 1000)
     let model = MemoryStore()
     guard DiskRecorder.begin(directory.path) else { throw Errno.notSupported }
     defer { _ = DiskRecorder.end() }
-    var store: SQLiteStore? = try openStore(in: directory)
+    var store: PowerLossStore? = try PowerLossStore(in: directory, hasJournal: hasJournal)
     for _ in 0..<changes {
       let change = try StoreChange(&random)
       began.append(DiskRecorder.count + 1)
-      if let open = store { try change.make(in: open) }
+      if let open = store { try change.make(in: open.store) }
       try change.make(in: model)
       states.append(model.dump())
       // A source may have on its disk what comes after an announcement, so that has to be there.
       if change.isAnnouncement { promises.append((DiskRecorder.count + 1, states.count - 1)) }
       switch Int.random(in: 0..<40, using: &random) {
       case 0...5:
-        try store?.sync()
+        try store?.store.sync()
         promises.append((DiskRecorder.count + 1, states.count - 1))
       case 6:
         try store?.close()
         store = nil
         promises.append((DiskRecorder.count + 1, states.count - 1))
-        store = try openStore(in: directory)
+        store = try PowerLossStore(in: directory, hasJournal: hasJournal)
       default: break
       }
     }
@@ -84,7 +94,7 @@ private struct History {
     for name in try place.names() {
       try FileManager.default.removeItem(atPath: "\(place.path)/\(name)")
     }
-    for (name, bytes) in files { try place.write(bytes, to: name) }
+    for (name, bytes) in files { try place.write(ofAnotherBoot(bytes), to: name) }
     let store: SQLiteStore
     do {
       store = try openStore(in: place)
@@ -100,6 +110,38 @@ private struct History {
     try store.close()
     let database = try Database(FileName("\(place.path)/store.db"), .readOnly)
     #expect(try database.strings("PRAGMA integrity_check") == ["ok"], "\(what)")
+  }
+}
+
+/// The bytes of a file as they are found when the machine was started anew: a journal knows when it was
+/// written.
+private func ofAnotherBoot(_ bytes: [UInt8]) -> [UInt8] {
+  var reader = ByteReader(bytes, at: 8)
+  guard bytes.count >= JournalFile.headerSize, bytes.starts(with: Array("SCFSJRN1".utf8)),
+    let salt = reader.number(UInt64.self),
+    JournalFile.header(salt: salt, boot: Array(bytes[16..<32]))
+      == Array(bytes[..<JournalFile.headerSize])
+  else { return bytes }
+  let other = JournalFile.header(salt: salt, boot: [UInt8](repeating: 1, count: 16))
+  return other + bytes[JournalFile.headerSize...]
+}
+
+/// A store, with a journal or without.
+private final class PowerLossStore {
+  let store: any EntryStore
+  private let base: SQLiteStore
+  private let journaled: JournaledStore?
+
+  init(in directory: TemporaryDirectory, hasJournal: Bool) throws {
+    base = try openStore(in: directory)
+    // So slow that much is in the journal alone.
+    journaled = hasJournal ? try JournaledStore(base, in: directory.open(), delay: 500) : nil
+    store = journaled ?? base
+  }
+
+  func close() throws {
+    try journaled?.close()
+    try base.close()
   }
 }
 

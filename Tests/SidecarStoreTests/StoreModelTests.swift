@@ -45,7 +45,7 @@ import Testing
 }
 
 /// One random change.
-private struct Change {
+struct Change {
   enum Verb: CaseIterable {
     case set, setAgain, setNameless, remove, link, unlink, unlinkLast, move, discard, quarantine
     case enter, vacate, intend, settle, settleAgain, withdraw

@@ -159,7 +159,7 @@ import Testing
 
   @Test(
     .enabled(if: geteuid() == 0, "changes owners"),
-    arguments: ["", "store.db", "store.db-wal", "store.db-shm", "lock", "reserve"])
+    arguments: ["", "store.db", "store.db-wal", "store.db-shm", "lock", "reserve", "journal-0"])
   func rootTrustsOnlyRoot(_ name: String) throws {
     let directory = try TemporaryDirectory()
     let path = directory.path + (name.isEmpty ? "" : "/\(name)")

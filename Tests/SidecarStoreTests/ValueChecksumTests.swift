@@ -120,7 +120,7 @@ import Testing
     #expect(
       try backup.integer("SELECT COUNT(*) FROM attribute") == Int64(Self.sizes.count * 2))
     let database = try Database(FileName("\(directory.path)/store.db"), .readOnly)
-    #expect(try database.integer("PRAGMA user_version") == 2)
+    #expect(try database.integer("PRAGMA user_version") == Schema.current.version)
     #expect(database.hasRoomForChecksums && !backup.hasRoomForChecksums)
     #expect(
       try database.integer("SELECT COUNT(*) FROM attribute WHERE checksum IS NOT NULL")
