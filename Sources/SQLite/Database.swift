@@ -125,8 +125,9 @@ public final class Database: @unchecked Sendable {
     if try integer("PRAGMA page_count") ?? 0 > 0 { try execute("VACUUM") }
   }
 
-  /// The file's header says that pages have room for checksums.
-  public var hasRoomForChecksums: Bool { guardedFile?.pointee.hasRoom ?? false }
+  /// The file's header says that pages have room for checksums. What is in memory, or only for this
+  /// connection, needs none.
+  public var hasRoomForChecksums: Bool { guardedFile?.pointee.hasRoom ?? true }
 
   private var guardedFile: UnsafeMutablePointer<GuardedFile>? {
     var guarded: UnsafeMutablePointer<GuardedFile>?

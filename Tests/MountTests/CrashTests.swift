@@ -191,12 +191,11 @@ private final class CrashStage {
       #expect(try StoredState(store).quarantined == 0)
     } else {
       // Between a file's end and the store's note of it, nobody tells the next daemon.
-      let found = try Tool.run("check", "--repair", "--store", store, source.path)
-      #expect(found.status <= 1, "\(found.text)")
+      let found = try Tool.putInOrder(store, of: source.path)
       let living = try ExpectedState(
         source: source.path, model: manifest.path, kind: source.kind)
       let problems = try StoredState(store).problems(living, maySetAside: true)
-      #expect(problems.isEmpty, "\(problems)\n\(found.text)")
+      #expect(problems.isEmpty, "\(problems)\n\(found)")
     }
     let changes = writers.reduce(0) { $0 + $1.changes }
     print("crash: \(kills) kills, \(changes) acknowledged changes, 0 lost (seed \(seed))")

@@ -24,6 +24,20 @@ enum Tool {
     return outcome
   }
 
+  /// Puts in order what a daemon that died, or a store that failed, could not be told of: records of
+  /// dead objects are set aside, or removed where another object has the name. What was found.
+  static func putInOrder(_ store: String, of source: String, _ options: String...) throws -> String {
+    let options = options + ["--store", store, source]
+    let found = try TestSupport.run([try daemonBinary(), "check", "--repair"] + options)
+    #expect([0, 1, 4].contains(found.status), "\(found.text)\(found.errorText)")
+    if found.status == 4 {
+      #expect(found.text.contains("replaced: "), "\(found.text)")
+      let pruned = try TestSupport.run([try daemonBinary(), "prune"] + options)
+      #expect(pruned.status <= 1, "\(pruned.text)\(pruned.errorText)")
+    }
+    return found.text
+  }
+
   /// Makes files of every type and name that is hard to write down; no attributes. `isWhole` with
   /// the second name of one, which `setAttributes` makes as well.
   static func makeTree(in directory: String, isWhole: Bool = false) throws {
