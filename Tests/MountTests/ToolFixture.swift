@@ -26,7 +26,8 @@ enum Tool {
 
   /// Puts in order what a daemon that died, or a store that failed, could not be told of: records of
   /// dead objects are set aside, or removed where another object has the name. What was found.
-  static func putInOrder(_ store: String, of source: String, _ options: String...) throws -> String {
+  static func putInOrder(_ store: String, of source: String, _ options: String...) throws -> String
+  {
     let options = options + ["--store", store, source]
     let found = try TestSupport.run([try daemonBinary(), "check", "--repair"] + options)
     #expect([0, 1, 4].contains(found.status), "\(found.text)\(found.errorText)")
