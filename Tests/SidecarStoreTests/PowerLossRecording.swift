@@ -48,9 +48,11 @@ enum DiskRecorder {
   /// Starts recording what happens to the files of a store's directory.
   static func begin(_ directory: String) -> Bool {
     state.withLock { $0 = State(directory: directory) }
-    JournalRequest.watcher.withLock { watcher in
-      watcher = { request, path in if path == directory { record(DiskRequest(request)) } }
-    }
+    #if DEBUG
+      JournalRequest.watcher.withLock { watcher in
+        watcher = { request, path in if path == directory { record(DiskRequest(request)) } }
+      }
+    #endif
     return isInstalled
   }
 
@@ -58,7 +60,9 @@ enum DiskRecorder {
   static var count: Int { state.withLock { $0.requests.count } }
 
   static func end() -> [DiskRequest] {
-    JournalRequest.watcher.withLock { $0 = nil }
+    #if DEBUG
+      JournalRequest.watcher.withLock { $0 = nil }
+    #endif
     return state.withLock { state in
       state.directory = nil
       return state.requests
