@@ -9,6 +9,8 @@
 /// Numbers are stored lowest byte first. Empty when there are none.
 struct PackedAttributes: Hashable, Sendable {
   private var bytes: [UInt8] = []
+  /// Where to begin looking, where there are many.
+  private var marks = PackedMarks()
 
   /// Where an attribute is, or would have to go.
   struct Place {
@@ -44,11 +46,18 @@ struct PackedAttributes: Hashable, Sendable {
       bytes.append(0)
     }
     for (_, value) in attributes { if let value { bytes += value } }
+    if count > PackedMarks.least { mark() }
   }
+
+  static func == (one: PackedAttributes, other: PackedAttributes) -> Bool {
+    one.bytes == other.bytes
+  }
+
+  func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
 
   var count: Int { bytes.isEmpty ? 0 : number(at: 0) }
   var namesSize: Int { bytes.isEmpty ? 0 : number(at: 4) }
-  var memory: Int { Self.memory(of: bytes.count) }
+  var memory: Int { Self.memory(of: bytes.count) + marks.memory }
 
   /// What an array of so many bytes takes: it has a header, and so has its allocation.
   static func memory(of size: Int) -> Int { size + 48 }
@@ -79,21 +88,16 @@ struct PackedAttributes: Hashable, Sendable {
 
   /// The attribute of a name. Most requests come by here.
   func find(_ name: [UInt8]) -> Place? {
-    let count = count
-    var place = Place(name: start)
-    place.value = place.name + namesSize
-    while place.index < count {
+    var (place, end) = part(with: name)
+    while place.index < end {
       let lengths = lengths(at: place.index)
-      let isLong = lengths.value == Self.outside
       if lengths.name == name.count, ends(at: place.name, with: name) {
         place.isFound = true
-        place.isLong = isLong
-        place.size = isLong ? 0 : lengths.value
+        place.isLong = lengths.value == Self.outside
+        place.size = place.isLong ? 0 : lengths.value
         return place
       }
-      place.index += 1
-      place.name += lengths.name + 1
-      if isLong { place.long += 1 } else { place.value += lengths.value }
+      pass(&place, lengths)
     }
     return nil
   }
@@ -101,17 +105,59 @@ struct PackedAttributes: Hashable, Sendable {
   /// Where a name is, or would have to go.
   func place(of name: [UInt8]) -> Place {
     if let found = find(name) { return found }
-    var place = Place(name: start)
-    place.value = place.name + namesSize
-    while place.index < count {
+    var (place, end) = part(with: name)
+    while place.index < end {
       let lengths = lengths(at: place.index)
-      let other = bytes[place.name..<(place.name + lengths.name)]
-      if name.lexicographicallyPrecedes(other) { break }
-      place.index += 1
-      place.name += lengths.name + 1
-      if lengths.value == Self.outside { place.long += 1 } else { place.value += lengths.value }
+      if precedes(name, place.name, lengths.name) { break }
+      pass(&place, lengths)
     }
     return place
+  }
+
+  private func pass(_ place: inout Place, _ lengths: (name: Int, value: Int)) {
+    place.index += 1
+    place.name += lengths.name + 1
+    if lengths.value == Self.outside { place.long += 1 } else { place.value += lengths.value }
+  }
+
+  /// Where the part begins in which a name is if it is anywhere, and the index of what follows the
+  /// part.
+  private func part(with name: [UInt8]) -> (Place, end: Int) {
+    let (names, values) = (start, start + namesSize)
+    let (mark, end) = marks.part { mark in
+      precedes(name, names + mark.name, lengths(at: mark.index).name)
+    }
+    var place = Place(index: mark.index, name: names + mark.name, long: mark.long)
+    place.value = values + mark.value
+    return (place, end ?? count)
+  }
+
+  /// Marks every so manieth attribute.
+  private mutating func mark() {
+    var place = Place(name: start)
+    let values = start + namesSize
+    place.value = values
+    marks = PackedMarks()
+    while place.index < count {
+      if place.index % PackedMarks.gap == 0 {
+        marks.append(
+          PackedMarks.Mark(
+            index: place.index, name: place.name - start, value: place.value - values,
+            long: place.long))
+      }
+      pass(&place, lengths(at: place.index))
+    }
+  }
+
+  /// Whether a name comes before the one that is at a place.
+  private func precedes(_ name: [UInt8], _ place: Int, _ length: Int) -> Bool {
+    var index = 0
+    while index < name.count, index < length {
+      let (mine, other) = (name[index], bytes[place + index])
+      if mine != other { return mine < other }
+      index += 1
+    }
+    return name.count < length
   }
 
   func value(_ place: Place) -> ArraySlice<UInt8> {
@@ -161,6 +207,19 @@ struct PackedAttributes: Hashable, Sendable {
     if let value = new?.value { made += value }
     made += bytes[(place.value + place.size)...]
     bytes = made
+    guard number > PackedMarks.least else {
+      marks = PackedMarks()
+      return
+    }
+    let isWide = marks.shift(
+      at: place.index, removes: place.isFound, inserts: new != nil,
+      by: PackedMarks.Mark(
+        index: (new == nil ? 0 : 1) - old,
+        name: (new.map { $0.name.count + 1 } ?? 0) - oldName,
+        value: (new?.value?.count ?? 0) - place.size,
+        long: (new.map { $0.value == nil ? 1 : 0 } ?? 0) - (place.isLong ? 1 : 0)),
+      count: number)
+    if isWide { mark() }
   }
 
   /// Names begin alike, so they are compared from their ends.

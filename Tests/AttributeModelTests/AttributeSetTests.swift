@@ -72,6 +72,41 @@ import Testing
     #expect(set.isEmpty && set.memory == 0 && set == AttributeSet())
   }
 
+  /// Thousands of attributes, which come in order or not, change their lengths, and go again.
+  @Test(arguments: 0..<6) func manyAttributes(_ seed: Int) throws {
+    var random = Steps(seed)
+    var model: [AttributeName: [UInt8]] = [:]
+    var set = AttributeSet()
+    func check(_ name: AttributeName, _ value: [UInt8]?) {
+      set[name] = value
+      model[name] = value
+    }
+    for number in 0..<1200 {
+      let order = seed % 3 == 0 ? number : seed % 3 == 1 ? 1200 - number : number * 7919 % 1200
+      let size = random.below(50) == 0 ? AttributeSet.packedLimit + 1 : Int(random.below(9))
+      check(
+        try AttributeName("user.\(order + 10_000)".utf8), [UInt8](repeating: 1, count: size))
+    }
+    for step in 0..<3000 {
+      let number = Int(random.below(200)) * 6 + Int(random.below(12)) + 10_000
+      let name = try AttributeName("user.\(number)\(random.below(8) == 0 ? "x" : "")".utf8)
+      let size = random.below(50) == 0 ? AttributeSet.packedLimit + 1 : Int(random.below(9))
+      check(
+        name,
+        random.below(seed % 2 == 0 ? 2 : 3) == 0
+          ? nil : [UInt8](repeating: UInt8(step & 0xff), count: size))
+      if step % 100 == 0 { for (name, value) in model { try #require(set[name] == value) } }
+      try #require(set.count == model.count)
+    }
+    #expect(set == AttributeSet(model))
+    #expect(set.names == model.keys.sorted())
+    for name in model.keys.sorted() {
+      set[name] = nil
+      #expect(set[name] == nil)
+    }
+    #expect(set.isEmpty && set.memory == 0)
+  }
+
   /// What a set takes is a little more than what is in it.
   @Test func smallSetsAreSmall() throws {
     var set = AttributeSet()
