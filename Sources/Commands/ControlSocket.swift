@@ -46,7 +46,7 @@ final class ControlSocket: Sendable {
     for path in users.flatMap({ sockets(of: $0) }) {
       guard let answer = try? exchange("where", path), answer == Array(mount.device.utf8),
         let connection = try? LocalSocket.connect(to: path),
-        (try? connection.write("wait\n".utf8)) != nil
+        (try? connection.send("wait\n".utf8)) != nil
       else { continue }
       return connection
     }
@@ -55,7 +55,7 @@ final class ControlSocket: Sendable {
 
   private static func exchange(_ question: String, _ path: FileName) throws(Errno) -> [UInt8] {
     let daemon = try LocalSocket.connect(to: path)
-    try daemon.write("\(question)\n".utf8)
+    try daemon.send("\(question)\n".utf8)
     var answer = [UInt8]()
     while try daemon.waitUntilReadable(milliseconds: 5000) {
       let bytes = try daemon.readSome(count: 65536)
@@ -71,9 +71,9 @@ final class ControlSocket: Sendable {
     do throws(Errno) {
       guard try client.waitUntilReadable(milliseconds: 1000) else { return }
       switch String(decoding: try client.readSome(count: 64), as: UTF8.self) {
-      case "text\n": try client.write(status().text.utf8)
-      case "json\n": try client.write(status().json.text.utf8)
-      case "where\n": try client.write(status().device.utf8)
+      case "text\n": try client.send(status().text.utf8)
+      case "json\n": try client.send(status().json.text.utf8)
+      case "where\n": try client.send(status().device.utf8)
       case "wait\n":
         // Open until we end, or until the client loses interest: unmounting may fail.
         let waiting = Held(client)

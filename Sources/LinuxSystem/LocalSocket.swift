@@ -39,6 +39,17 @@ extension FileDescriptor {
     return try FileDescriptor(owning: call { clinux_accept(raw) })
   }
 
+  /// Writes everything to a connection; `EPIPE`, and no signal, when the other end is closed. The
+  /// corresponding system call is `send` with `MSG_NOSIGNAL`.
+  public func send(_ bytes: some Collection<UInt8>) throws(Errno) {
+    let raw = self.raw
+    var rest = Array(bytes)
+    while !rest.isEmpty {
+      let sent = try call { Glibc.send(raw, rest, rest.count, Int32(MSG_NOSIGNAL)) }
+      rest.removeFirst(sent)
+    }
+  }
+
   /// Waits until there is something to read or the other end is closed, at most so long; false
   /// when time ran out. The corresponding system call is `poll`.
   public func waitUntilReadable(milliseconds: Int32) throws(Errno) -> Bool {

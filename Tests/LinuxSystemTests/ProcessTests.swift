@@ -58,6 +58,8 @@ import Testing
     #expect(try served.readSome(count: 4) == Array("ques".utf8))
     try client.close()
     #expect(try served.readUntilClosed() == Array("tion".utf8))
+    // An error, and not the end of the process.
+    #expect(throws: Errno(EPIPE)) { try served.send("answer".utf8) }
     try listening.close()
     #expect(throws: Errno.connectionRefused) { _ = try LocalSocket.connect(to: path) }
   }

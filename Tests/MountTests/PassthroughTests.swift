@@ -248,9 +248,13 @@ import Testing
     try call(setxattr(path, "user.a", "1", 1, 0))
     _ = entries(of: root)
     func expect(_ what: String, _ wanted: [String: Int], _ body: () throws -> Void) throws {
-      // Once before, so that the kernel knows what it may know.
-      try body()
-      let found = try requests(of: mount, body)
+      var found: [String: Int] = [:]
+      // Another test may have all caches of the machine dropped in between.
+      for _ in 0..<5 where found.isEmpty || found != wanted {
+        // Once before, so that the kernel knows what it may know.
+        try body()
+        found = try requests(of: mount, body)
+      }
       #expect(found == wanted, "\(what)")
     }
     var room = [UInt8](repeating: 0, count: 100)
