@@ -33,7 +33,7 @@ enum Tool {
     #expect([0, 1, 4].contains(found.status), "\(found.text)\(found.errorText)")
     if found.status == 4 {
       #expect(found.text.contains("replaced: "), "\(found.text)")
-      let pruned = try TestSupport.run([try daemonBinary(), "prune"] + options)
+      let pruned = try TestSupport.run([try daemonBinary(), "prune", "--replaced"] + options)
       #expect(pruned.status <= 1, "\(pruned.text)\(pruned.errorText)")
     }
     return found.text
